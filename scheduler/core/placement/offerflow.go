@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// offerFlow owns the offers of the master, and the state of the calls about offers in this session: REVIVE, SUPPRESS
-// and filters. It holds the offers that are needed and declines all others, so that other frameworks get them (promise
-// 6).
+// offerFlow owns the offers that the cluster has made in this session. It remembers which calls about offers it has
+// made: REVIVE, SUPPRESS and declines with filters. It holds the offers that are needed and declines all others, so
+// that other frameworks get them (promise 6).
 type offerFlow struct {
 	shared *step.Shared
 	held   *offers.Pool
@@ -22,32 +22,35 @@ type offerFlow struct {
 // flowState is the part of offerFlow that is reset with each session.
 type flowState struct {
 	suppressed bool
-	// filtered is set once offers were declined that a shard could have used if it had waited then. The master offers
-	// those resources again when the filter ends, or after a REVIVE, which clears the field. refused is set once
-	// offers were declined that no waiting shard could use.
+	// filtered is set once filters may hide resources that a shard could use, so that a waiting shard requires a
+	// REVIVE. refused is set once offers were declined that no waiting shard could use; requestRefused turns it into
+	// filtered when a change may have made them usable. A REVIVE clears both; the end of a filter clears neither.
 	filtered, refused bool
 	revivedAt         time.Time
 	// need describes the offers that are held for future launches. revivedFor is the time up to which the last REVIVE
-	// asked for them.
+	// asked for them; zero if they must be requested again.
 	need       need
 	revivedFor time.Time
 	// wake is when the held offers must be checked next; zero for never.
 	wake time.Time
 	// probeUntil delays SUPPRESS, because the next offers are to show which executors run.
 	probeUntil time.Time
-	// unplaced has the wants that the last round could not place, each with the time since when. unplacing has those
-	// of the present round. declineBackoff is the index of the present filter in declineBackoffs, and
+	// A round matches all waiting shards, in one step or in several. unplaced has the wants that the last round could
+	// not place, each with the time since when; unplacing has those of the present round. Neither has wants that no
+	// agent can ever hold. declineBackoff is the index of the present filter in declineBackoffs, and
 	// declineBackoffGrew the time at which it last grew.
 	unplaced, unplacing map[want]time.Time
 	declineBackoff      int
 	declineBackoffGrew  time.Time
-	// taskEnded is set if a task has ended since the last REVIVE for a gang. gangRevivedAt is the time of that REVIVE.
+	// taskEnded is set if a task has ended since the last requestForGangs, or if requestForGangs has put off a REVIVE.
+	// gangRevivedAt is when a REVIVE was last requested for a gang.
 	taskEnded     bool
 	gangRevivedAt time.Time
-	nextCheck     time.Time // the earliest check of the offers that this step has requested; zero for none
+	nextCheck     time.Time // the earliest time at which this step wants the offers checked again; zero for none
 }
 
-// want is the resources that a waiting shard needs on an agent. Shards with equal wants fit or fail together.
+// want is what a waiting shard needs on an agent: its own resources and, where its executor does not run yet, those of
+// the executor. Shards with equal wants fit or fail together.
 type want struct {
 	shard, executor resources.Amount
 	executorKey     string
@@ -58,12 +61,13 @@ type want struct {
 type need struct {
 	// upTo is the time up to which launches were considered; second is the second of the wall clock that contains it.
 	upTo, second time.Time
-	// launchDue is set if a launch is due before upTo. allAgents is set if too many launches are due to match them, so
-	// that every offer is held.
+	// launchDue is set if a launch is due before upTo. allAgents is set if too many launches are due to match them one
+	// by one. Then all offers are held.
 	launchDue, allAgents bool
 	// agents are those whose offers are held for future launches.
 	agents map[string]bool
-	// shortFor is the latest fire that the offers at hand cannot satisfy, zero if they satisfy all.
+	// shortFor is the latest time at which a launch is due for which the offers at hand do not suffice, but other
+	// offers may; zero if there is none.
 	shortFor time.Time
 }
 
@@ -82,7 +86,7 @@ type reviveTiming struct {
 // flowInput is the input of the decisions about offers, in addition to the offers themselves.
 type flowInput struct {
 	// shardsWait is set when a shard could be launched if an agent had the resources, someNeverFit when a waiting
-	// shard fits no agent, and launchesStopped when nothing may be launched now.
+	// shard would not even fit an empty agent, and launchesStopped when nothing may be launched now.
 	shardsWait, someNeverFit, launchesStopped bool
 	// roundOpen is set while some waiting shard has not been matched with the offers at hand.
 	roundOpen bool
@@ -91,6 +95,6 @@ type flowInput struct {
 	reservation *reservation
 	// excluded has the agents where nothing is placed, with the reasons (state.State.Excluded).
 	excluded map[string]reason.Reason
-	// hasExecutor reports whether an agent has an executor of that key that takes tasks.
+	// hasExecutor reports whether an agent has an executor with that key that takes tasks and is not silent.
 	hasExecutor func(agent, executorKey string) bool
 }

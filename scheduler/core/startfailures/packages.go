@@ -11,8 +11,8 @@ import (
 )
 
 // RecordUnreachable records that an attempt could not fetch its app's package because the host was not reached. It
-// returns until when the failure counts. If the attempt was launched before the last known failure, it returns zero,
-// because both count as one failure.
+// returns when the package may be fetched again. If the attempt was launched before the last failure of the same host
+// (with a pod template, of the app's pods), both count as one failure, and it returns zero.
 func (fs *Set) RecordUnreachable(a app.Config, execution string, launched time.Time,
 	why reason.Reason) (until time.Time) {
 	f := &Failure{Host: wire.HostPort(a.AppURL)}
@@ -23,8 +23,9 @@ func (fs *Set) RecordUnreachable(a app.Config, execution string, launched time.T
 }
 
 // RecordUnanswered records that an attempt could not fetch its app's package although the host was reached, because
-// its URL gave no good answer in time. It returns what RecordUnreachable does. If the attempt was launched after the
-// last failure of the host, that failure is removed.
+// its URL gave no good answer in time. It returns what RecordUnreachable does. It also removes the failure of the
+// host, unless the attempt was launched before that failure, or the app has a pod template, which may give the name to
+// another host.
 func (fs *Set) RecordUnanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
 	host := wire.HostPort(a.AppURL)
 	if a.PodTemplate != "" {
@@ -36,15 +37,15 @@ func (fs *Set) RecordUnanswered(a app.Config, execution string, launched time.Ti
 	return fs.recordNotFetched(a, &Failure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
 }
 
-// urlKey returns the key of a package's URL, without the URL itself, which may hold a secret.
+// urlKey returns the key of a package's URL: a fingerprint, because the URL may hold a secret.
 func urlKey(packageURL string) string { return "url-" + store.Fingerprint(packageURL) }
 
 // podKey returns the key of the package of an app with a pod template. The template may give host names other
 // addresses, so a failure in such a pod counts for this app alone.
 func podKey(a app.Config) string { return "pod-" + store.Fingerprint(a.AppName+" "+a.AppURL) }
 
-// recordNotFetched counts one more failure to fetch from the source of f, which is used only if there is none of that
-// source yet.
+// recordNotFetched records a failure to fetch from the source of f. If there is no failure of that source yet, f
+// becomes that failure.
 func (fs *Set) recordNotFetched(
 	a app.Config, f *Failure, execution string, launched time.Time, why reason.Reason,
 ) (until time.Time) {
@@ -77,7 +78,7 @@ func (fs *Set) RecordFetched(a app.Config) (removed bool) {
 	return removed
 }
 
-// forgetSource removes a failure to fetch from all apps.
+// forgetSource removes the failure of a source, for all apps that share it.
 func (fs *Set) forgetSource(f *Failure) {
 	for _, name := range step.SortedKeys(fs.byApp) {
 		if fs.byApp[name][EveryAgent] == f {
@@ -104,8 +105,8 @@ func (fs *Set) sourceFailures(a app.Config) (found []*Failure) {
 	return found
 }
 
-// unresolved returns the failures because of which an app may have to wait: none if its package was fetched under this
-// leader and no fetch has failed since.
+// unresolved returns the failures because of which an app may have to wait. There are none if its package was fetched
+// under this leader and none of its fetches has failed since.
 func (fs *Set) unresolved(a *app.Config) []*Failure {
 	if a == nil || fs.fetched[a.AppName] {
 		return nil
@@ -113,9 +114,9 @@ func (fs *Set) unresolved(a *app.Config) []*Failure {
 	return fs.sourceFailures(*a)
 }
 
-// PackageWait says that an execution has to wait because its package cannot be fetched. failure is that of the host or
-// URL. probe is the execution of the same app that tries the fetch now, "" during the delay before the next try. The
-// zero value means no wait.
+// PackageWait says that an execution has to wait because its package cannot be fetched. failure is that of the host,
+// the URL or the app's pods. probe is the execution of the same app that tries the fetch now, "" during the delay
+// before the next try. The zero value means no wait.
 type PackageWait struct {
 	failure *Failure
 	probe   string
@@ -124,8 +125,9 @@ type PackageWait struct {
 // MustWait reports whether the execution has to wait.
 func (w PackageWait) MustWait() bool { return w.failure != nil }
 
-// Wait returns whether an execution of an app has to wait because its package cannot be fetched. After the delay, one
-// execution of the app at a time need not wait; placement calls RecordTry for it.
+// Wait says whether an execution of an app has to wait because its package cannot be fetched. After the delay, one
+// execution of the app at a time need not wait; placement calls RecordTry for it. id is the execution's id, or "" for a
+// preview.
 func (fs *Set) Wait(a *app.Config, id string) PackageWait {
 	for _, f := range fs.unresolved(a) {
 		probe := f.probes[a.AppName]
@@ -147,8 +149,8 @@ func (fs *Set) WaitReason(w PackageWait) reason.Reason {
 	return reason.PackageBeingTried(w.failure.WhatFailed(), w.failure.Tries, w.probe)
 }
 
-// IsShared reports whether another app shares this app's failure to fetch. The Reason of the failure may then come
-// from a run of the other app.
+// IsShared reports whether another app shares this app's failure to fetch, which must exist. The Reason of the failure
+// may then come from a run of the other app.
 func (fs *Set) IsShared(appName string) bool {
 	f := fs.byApp[appName][EveryAgent]
 	for name, of := range fs.byApp {
