@@ -27,17 +27,18 @@ type Packages interface {
 	CheckPackage(ctx context.Context, c app.Config) (PackageFacts, error)
 }
 
-// PackageFacts describes what an executor would find in a package.
+// PackageFacts describes what an executor would find in a package. What could not be determined is empty; Problems
+// then says why.
 type PackageFacts struct {
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a single file.
 	Format string `json:"format"`
-	// Files are the first files in the order of their names; FilesTotal is the number of all files.
+	// Files are the first 1000 files in the order of their names; FilesTotal is the number of all files.
 	Files      []PackageFile `json:"files"`
 	FilesTotal int           `json:"filesTotal"`
 	Script     PackageScript `json:"script"`
-	// Problems are the reasons why a shard could not start, each for one of the app's fields.
+	// Problems are the reasons why a shard could not start. Each names the field of the app that causes it.
 	Problems document.Violations `json:"problems"`
 	// Millis is how long the check took.
 	Millis int64 `json:"millis"`
@@ -50,7 +51,9 @@ type PackageFile struct {
 	Executable bool   `json:"executable"`
 }
 
-// PackageScript describes the file that the first word of the app's bootstrapScript names.
+// PackageScript describes the file that the first word of the app's bootstrapScript names. Path is the file's path in
+// the package; if the package has no such file, it is the word itself. Found may also be true for a program outside the
+// package. Interpreter is the one that the file's first line names, or "".
 type PackageScript struct {
 	Path        string `json:"path"`
 	Found       bool   `json:"found"`
@@ -59,10 +62,11 @@ type PackageScript struct {
 }
 
 var errNoPackages = failure.Unavailable("no_package_check",
-	"this server can't fetch packages: publish with check=false")
+	"this server can't fetch packages, so it can't check them: publish without check=true")
 
 // inspectPackage fetches and inspects the package of an app. It returns an error if the caller may not publish the
-// app, if the app has no package, or if the check was not possible.
+// app, if the app has no package, or if the check was not possible. Problems of the package are in the facts, not in
+// the error.
 func (h *Handlers) inspectPackage(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
 	if err := caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName); err != nil {
 		return facts, err
@@ -96,7 +100,8 @@ func (h *Handlers) inspectPackage(c *gin.Context, config app.Config) (facts Pack
 	return facts, err
 }
 
-// withoutSecrets hides the secrets of a URL in a text that may repeat the URL.
+// withoutSecrets hides the secrets of a URL wherever a text repeats them, and all other secrets that secrets.Hide finds
+// in the text.
 func withoutSecrets(text, url string) string {
 	for _, secret := range secrets.Of("", url, false) {
 		text = strings.ReplaceAll(text, secret, secrets.Hidden)
@@ -104,8 +109,8 @@ func withoutSecrets(text, url string) string {
 	return secrets.Hide(text)
 }
 
-// checkApp answers with the contents of an app's package before the app is published. With update=true the body
-// contains only the fields to change.
+// checkApp answers with what an executor would find in an app's package. It publishes nothing. With update=true the
+// body contains only the fields to change.
 func (h *Handlers) checkApp(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	update := documents.CheckUpdate.Of(q)

@@ -21,11 +21,12 @@ type Options struct {
 		Health() scheduler.Health
 	}
 	Version string
-	// Warning returns a problem that requires an operator's attention although the server works, or "".
+	// Warning returns the problems that require an operator's attention although the server works, separated by
+	// semicolons, or "".
 	Warning func() string
 	// Advertise is the host:port under which others reach this server.
 	Advertise string
-	// State returns whether a login is required.
+	// State says whether requests must be authenticated, or that this is unknown.
 	State func() auth.State
 }
 
@@ -58,7 +59,8 @@ type health struct {
 	Warning    string `json:"warning,omitempty"`
 }
 
-func (h *Handlers) health(status string) health {
+// report returns the state of this server, with a status.
+func (h *Handlers) report(status string) health {
 	now := h.Scheduler.Health()
 	l, _ := h.Scheduler.Leader()
 	return health{Status: status, Version: h.Version, Leading: now.Leading, Subscribed: now.Subscribed,
@@ -66,8 +68,8 @@ func (h *Handlers) health(status string) health {
 }
 
 // shownTo returns the part of the answer that the caller may see. Every caller may see the state of this server; the
-// version, the leader, the detail and the warning are for callers who may read everything. While no one can log in
-// because the registry does not answer, they are also for requests from this machine, so that an operator can find the
+// version, the leader, the detail and the warning are for callers who may read everything. While nobody can log in
+// because the users could not be read, they are also for requests from this machine, so that an operator can find the
 // cause.
 func (h *Handlers) shownTo(c *gin.Context, all health) health {
 	if caller.Of(c.Request.Context()).CanSeeAll() || h.State() == auth.Unknown && caller.IsLocal(c.Request) {
@@ -78,17 +80,17 @@ func (h *Handlers) shownTo(c *gin.Context, all health) health {
 
 // healthz answers as long as the process is alive.
 func (h *Handlers) healthz(c *gin.Context) (any, error) {
-	return h.shownTo(c, h.health("ok")), nil
+	return h.shownTo(c, h.report("ok")), nil
 }
 
 // readyz reports whether this server can do its work now: a leader must be subscribed to the cluster, and a follower
 // must know another server as the leader.
 func (h *Handlers) readyz(c *gin.Context) (any, error) {
-	now := h.health("ready")
+	now := h.report("ready")
 	follows := !now.Leading && now.Leader != "" && now.Leader != h.Advertise
 	if !follows && !(now.Leading && now.Subscribed) {
 		return nil, failure.Unavailable("not_ready", "%s",
-			cmp.Or(h.shownTo(c, now).Detail, "the scheduler cannot do its work yet"))
+			cmp.Or(h.shownTo(c, now).Detail, "this server cannot do its work now"))
 	}
 	return h.shownTo(c, now), nil
 }
