@@ -203,7 +203,7 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 	}
 	command = c.takeSecrets(d, line, shell, command)
 	if shown := secrets.Hide(input); shown != input {
-		c.lost(line, d.Name(), "its standard input contains %s", leftOut)
+		c.lost(line, d.Name(), "its standard input contains %s", hiddenHere)
 		input = shown
 	}
 	if input != "" {

@@ -254,7 +254,7 @@ func (r *liteJobReader) takeProps() {
 			if shown == secrets.Hidden {
 				verb = "is"
 			}
-			r.lost(value.line, "props.%s %s %s", name, verb, leftOut)
+			r.lost(value.line, "props.%s %s %s", name, verb, hiddenHere)
 		}
 	}
 }

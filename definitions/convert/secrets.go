@@ -10,9 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// leftOut is the end of a remark about a secret that ****** replaces in the result.
-const leftOut = "a secret and was left out: apply it once from a file that you do not keep; then " + secrets.Hidden +
-	" stands for it"
+// hiddenHere is the end of a remark "X contains …" about a secret that ****** replaces in the result.
+const hiddenHere = "a secret, which was replaced by " + secrets.Hidden +
+	": apply the definition once with the secret, from a file that you do not keep; after that, " + secrets.Hidden +
+	" keeps the stored secret"
 
 // takeSecrets returns a command, or a script of a shell, with variables in place of its secrets. The variables get
 // their values from files on the agents, so that the command has the same effect. If the secrets cannot be replaced by
@@ -24,7 +25,7 @@ func (b *builder) takeSecrets(d *definitions.Definition, line int, shell, comman
 	}
 	replacements, ok := quoting(command, found)
 	if !ok || !slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(shell)) {
-		b.lost(line, d.Name(), "the command contains %s", leftOut)
+		b.lost(line, d.Name(), "the command contains %s", hiddenHere)
 		return secrets.Hide(command)
 	}
 	var out strings.Builder
@@ -37,14 +38,16 @@ func (b *builder) takeSecrets(d *definitions.Definition, line int, shell, comman
 	return out.String() + command[from:]
 }
 
-// setSecret sets a variable that gets its value from a file, and returns the variable's name, which is made of the
-// secret's name.
+// setSecret sets a variable that gets its value from a file, and returns the variable's name. It is the secret's name
+// in capitals, or SECRET if a job may not set such a variable. A number is appended if the job has a variable of that
+// name.
 func (b *builder) setSecret(d *definitions.Definition, line int, secretName string) string {
 	name := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_", "[", "_").Replace(secretName))
 	isReserved := strings.HasPrefix(name, "ELASTICJOB_") || strings.HasPrefix(name, "MESOS_")
 	if !variableName.MatchString(name) || isReserved {
 		name = "SECRET"
 	}
+	// firstFree appends -2, -3, …, but env accepts no hyphens.
 	name = firstFree(name, func(name string) bool {
 		_, taken := d.Job.Env[strings.ReplaceAll(name, "-", "_")]
 		return !taken
@@ -53,17 +56,20 @@ func (b *builder) setSecret(d *definitions.Definition, line int, secretName stri
 	if d.Job.Env == nil {
 		d.Job.Env = document.Texts{}
 	}
-	// The path depends only on the job, so that a new job in the source changes no other path.
+	// The path depends only on the names of the job and the variable, so that a new job in the source changes no other
+	// path.
 	d.Job.Env[name] = document.Text{FromFile: "/etc/elasticjob/secrets/" + d.Name() + "." + name}
-	b.lost(line, d.Name(), "a secret in its command was left out: put it into the file %s on the agents; the command gets it in %s",
-		d.Job.Env[name].FromFile, name)
+	b.lost(line, d.Name(), "a secret in its command was replaced by the variable %s: put the secret into the file %s on the agents",
+		name, d.Job.Env[name].FromFile)
 	return name
 }
 
 // quoting returns for each secret of a command the text that must replace it: a variable X with the quotes that it
-// needs there in the shell. ok is false if the secrets cannot be replaced in this way: if a quote is not closed, or
-// closes within a secret, or if the command contains a here-document, which has other rules.
+// needs there in the shell. ok is false if the secrets cannot be replaced in this way: if a quote is not closed, if a
+// quoted secret contains that quote, or if << stands outside quotes, because a here-document has other rules.
 func quoting(command string, found []secrets.Span) (replacements []string, ok bool) {
+	// These are the states of the scan, by the quotes around the position. Each is the text that replaces a secret
+	// there.
 	const none, double, single = `"X"`, `X`, `'"X"'`
 	state, isComment := none, false
 	for i := 0; i < len(command); i++ {
@@ -71,7 +77,7 @@ func quoting(command string, found []secrets.Span) (replacements []string, ok bo
 			secret := found[len(replacements)]
 			replacements = append(replacements, state)
 			i = secret.To - 1
-			if state == none || isComment {
+			if state == none {
 				continue
 			}
 			quote := map[string]string{single: "'", double: `"`}[state]
@@ -112,14 +118,17 @@ func quoting(command string, found []secrets.Span) (replacements []string, ok bo
 func (b *builder) hideRest(d *definitions.Definition) {
 	if d.Kind == definitions.App {
 		shown := d.App.WithoutSecrets()
-		if shown.AppURL != d.App.AppURL || shown.BootstrapScript != d.App.BootstrapScript {
-			b.lost(0, "", "the app's appURL or bootstrapScript contains %s", leftOut)
+		if shown.AppURL != d.App.AppURL {
+			b.lost(0, "", "the app's appURL contains %s", hiddenHere)
+		}
+		if shown.BootstrapScript != d.App.BootstrapScript {
+			b.lost(0, "", "the app's bootstrapScript contains %s", hiddenHere)
 		}
 		d.App = shown
 		return
 	}
 	for _, field := range secretFields(d.Job) {
-		b.lost(d.At.Line, d.Name(), "%s contains %s", field, leftOut)
+		b.lost(d.At.Line, d.Name(), "%s contains %s", field, hiddenHere)
 	}
 	d.Job = d.Job.WithoutSecrets()
 }
