@@ -36,9 +36,8 @@ import (
 const dialTimeout = 2 * time.Second
 
 // leaderTransports carry requests to the leader. Every write gets a new connection, because on a reused connection
-// Go's transport may silently send a request a second time, and a follower never repeats a write (rule T3). With TLS
-// too, both transports use HTTP/1.1: if requests shared an HTTP/2 connection, they would all break off together with
-// it.
+// Go's transport may silently send a request a second time, and a follower never repeats a write (rule T3). Both
+// transports use HTTP/1.1, also over TLS: requests that share an HTTP/2 connection would all break off with it.
 type leaderTransports struct {
 	scheme        string
 	reads, writes *http.Transport
@@ -60,8 +59,8 @@ func newLeaderTransports(own *certificate.Keeper) leaderTransports {
 	return leaderTransports{scheme: scheme, reads: reads, writes: writes}
 }
 
-// secureDial returns a dial function for TLS connections. It reads the trusted certificates for each connection, so
-// that a change of them needs no restart.
+// secureDial returns a dial function for TLS connections. Each connection trusts the certificates that are in force at
+// that time, so that a change of them needs no restart.
 func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Context, network,
 	address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -103,11 +102,12 @@ type Options struct {
 	TLS *certificate.Keeper
 	// Advertise is the host:port under which others reach this server.
 	Advertise string
-	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins.
+	// ForwardTimeout bounds a forwarded request. If its handler writes the answer itself (route.Route.Raw),
+	// ForwardTimeout bounds the time until the answer begins.
 	ForwardTimeout time.Duration
 	// AnswerGrace is how long a forwarded write still waits for its answer after the leader has lost the leadership.
 	AnswerGrace time.Duration
-	// ShuttingDown is done when this server begins to shut down. Streams then end.
+	// ShuttingDown is done when this server begins to shut down. Answers that handlers write themselves then end.
 	ShuttingDown context.Context
 }
 
@@ -126,8 +126,8 @@ func New(o Options) *Forwarder {
 func (h *Forwarder) Close() { h.transports.close() }
 
 // LeaderOnly returns a handler that calls work on the leader and forwards the request on a follower. Followers call
-// work for a local route too, unless the route is for some apps and the caller's grant is restricted: only the leader
-// knows which jobs belong to the granted apps.
+// work for a local route too, unless the route shows a caller only the apps of the grant (route.ScopeByApp) and the
+// grant is for some apps: only the leader knows which jobs belong to these apps.
 func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerFunc {
 	if r.Local && r.Scope != route.ScopeByApp {
 		return work
@@ -137,13 +137,13 @@ func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerF
 			work(c)
 			return
 		}
-		isStream := r.Raw != nil
-		h.Forward(c, work, isStream)
+		isRaw := r.Raw != nil
+		h.Forward(c, work, isRaw)
 	}
 }
 
-// leaderCheckInterval is the interval at which a follower that waits for an answer checks whether the same server
-// still leads.
+// leaderCheckInterval is the interval at which a follower checks who leads, while it waits for an answer or for the
+// next leader.
 const leaderCheckInterval = 50 * time.Millisecond
 
 var (
@@ -151,29 +151,30 @@ var (
 	errNoAnswer      = errors.New("no answer in time")
 )
 
-// Forward answers with the leader's answer. If the leader changes meanwhile, Forward sends a read to the next leader,
-// and also a write that has not been sent yet. If the next leader is this server, it calls work instead. Forwarding
-// takes at most Options.ForwardTimeout. This does not limit the body of a stream; a request that fetches a package has
-// more time.
-func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, isStream bool) {
+// Forward answers with the leader's answer. If the leader changes meanwhile, Forward sends the request to the next
+// leader, unless it is a write that the former leader may have received. If the next leader is this server, Forward
+// calls work instead. Forwarding takes at most Options.ForwardTimeout; a request that fetches a package has more time.
+// isRaw says that the handler writes the answer itself (route.Route.Raw). Then the time limits only the beginning of
+// the answer.
+func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, isRaw bool) {
 	// The whole body is read first, so that a client that disconnects in the middle of it changes nothing.
 	body, err := request.WholeBody(c.Request)
 	if err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	if isStream {
+	if isRaw {
 		answer.ExcludeFromMetrics(c)
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request has been read
 	}
 	if request.FetchesPackage(c) {
 		request.ExtendDeadlines(c)
 	}
-	timeLimit, cancel := context.WithTimeout(c.Request.Context(), request.Timeout(c, h.ForwardTimeout))
+	limited, cancel := context.WithTimeout(c.Request.Context(), request.Timeout(c, h.ForwardTimeout))
 	defer cancel()
 	for address := ""; ; {
 		var self bool
-		address, self, err = h.nextLeader(timeLimit, c.Request, address)
+		address, self, err = h.nextLeader(limited, c.Request, address)
 		if self {
 			cancel()
 			c.Request.Body = io.NopCloser(bytes.NewReader(body))
@@ -183,10 +184,10 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, isStream bool)
 		if err != nil {
 			break
 		}
-		a := attempt{server: h, c: c, address: address, body: body, isStream: isStream}
-		err = a.send(timeLimit)
+		a := attempt{forwarder: h, c: c, address: address, body: body, isRaw: isRaw}
+		err = a.send(limited)
 		mayRepeat := failure.IsRead(c.Request.Method) || !a.sent.Load()
-		if err == nil || !mayRepeat || timeLimit.Err() != nil || !h.otherLeads(address) {
+		if err == nil || !mayRepeat || limited.Err() != nil || !h.otherLeads(address) {
 			break
 		}
 	}
@@ -210,8 +211,9 @@ func (h *Forwarder) otherLeads(address string) bool {
 	return ok && leader.Address != address
 }
 
-// nextLeader returns the leader's address. previous is the address that the last attempt used, or "" for the first
-// attempt. After an attempt, nextLeader waits for the next leader, and sets self if this server becomes the leader.
+// nextLeader returns the address of the server to send the request to. previous is the address that the last attempt
+// used, or "" for the first attempt. After an attempt, nextLeader waits for the next leader; self is true if that is
+// this server.
 func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, previous string) (address string, self bool,
 	err error) {
 	if previous == "" {
@@ -245,23 +247,24 @@ var (
 
 // attempt is one attempt to forward a request to one leader.
 type attempt struct {
-	server   *Forwarder
-	c        *gin.Context
-	address  string
-	body     []byte
-	isStream bool
-	sent     atomic.Bool // there was a connection, so the leader may have received the request
-	err      error       // why there was no answer
+	forwarder *Forwarder
+	c         *gin.Context
+	address   string
+	body      []byte
+	isRaw     bool        // see Forward
+	sent      atomic.Bool // there was a connection, so the leader may have received the request
+	err       error       // why the attempt failed
 }
 
-// send forwards the request and passes the leader's answer to the client. If there is no answer, send returns an
-// error, and the client has received nothing yet. If the answer breaks off, send breaks off the client's connection.
-func (a *attempt) send(timeLimit context.Context) error {
-	h := a.server
+// send forwards the request and passes the leader's answer to the client. If send returns an error, the client has
+// received nothing yet: there was no answer, or it showed that the two servers have different settings. If the answer
+// breaks off, send breaks off the client's connection. limited ends when the time for forwarding is over.
+func (a *attempt) send(limited context.Context) error {
+	h := a.forwarder
 	ctx, cancel := context.WithCancelCause(a.c.Request.Context())
-	stopTimeout := context.AfterFunc(timeLimit, func() { cancel(errNoAnswer) })
+	stopTimeout := context.AfterFunc(limited, func() { cancel(errNoAnswer) })
 	defer stopTimeout()
-	if a.isStream {
+	if a.isRaw {
 		defer context.AfterFunc(h.ShuttingDown, func() { cancel(errShuttingDown) })()
 	}
 	var watch sync.WaitGroup
@@ -296,7 +299,7 @@ func (a *attempt) send(timeLimit context.Context) error {
 			if err := a.checkTokenAccepted(response); err != nil {
 				return err
 			}
-			if a.isStream {
+			if a.isRaw {
 				stopTimeout()
 			}
 			for name := range response.Header {
@@ -326,9 +329,9 @@ func (a *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 			return
 		case <-tick.C:
 			switch {
-			case grace != nil || !a.server.otherLeads(a.address):
+			case grace != nil || !a.forwarder.otherLeads(a.address):
 			case a.sent.Load() && !failure.IsRead(a.c.Request.Method):
-				grace = time.After(a.server.AnswerGrace)
+				grace = time.After(a.forwarder.AnswerGrace)
 			default:
 				cancel(errLeaderChanged)
 				return
@@ -343,7 +346,7 @@ func (a *attempt) checkTokenAccepted(response *http.Response) error {
 	if response.StatusCode != http.StatusUnauthorized || caller.Of(a.c.Request.Context()).Kind != auth.TokenFile {
 		return nil
 	}
-	a.server.Log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file",
+	a.forwarder.Log.Error("token refused by the leader, although this server accepts it: their --api-token-file must hold the same token",
 		"leader", a.address)
 	return failure.Unchanged("token_differs",
 		"this server accepts the token, and the leader at %s does not: their --api-token-file must hold the same token",
@@ -371,8 +374,8 @@ func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 	return leader.Address, nil
 }
 
-// failure returns the error for the client when the leader has not answered. err is the error of the proxy. The
-// outcome is unknown only for a write that the leader may have received.
+// failure returns the error for the client after a failed attempt. err is the error of the proxy. The outcome is
+// unknown only for a write that the leader may have received.
 func (a *attempt) failure(ctx context.Context, err error) error {
 	if errors.As(err, new(*failure.Failure)) {
 		return err
@@ -393,8 +396,8 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 		return err
 	case errors.Is(err, errNoAnswer) && isRead:
 		return failure.Unavailable("timeout",
-			"the leader at %s did not answer within %s: try again; if that lasts, check whether it still runs: another server takes over when it has lost leadership",
-			a.address, a.server.ForwardTimeout)
+			"the leader at %s did not answer within %s: try again; if that lasts, check whether that server still runs and is not overloaded. Another server takes over once it has lost the leadership",
+			a.address, a.forwarder.ForwardTimeout)
 	}
 	return failure.Unchanged("leader_unreachable",
 		"the leader at %s gave no answer: try again; if that lasts, check the leader's --advertise (%v)", a.address,

@@ -14,7 +14,7 @@ import (
 // server for TLS answers a plain request: with HTTP/1.0, status 400 and a text about HTTPS.
 func (a *attempt) checkLeaderSpeaksPlain(response *http.Response) error {
 	isHTTP10 := response.ProtoMajor == 1 && response.ProtoMinor == 0
-	if a.server.TLS != nil || response.StatusCode != http.StatusBadRequest || !isHTTP10 {
+	if a.forwarder.TLS != nil || response.StatusCode != http.StatusBadRequest || !isHTTP10 {
 		return nil
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
@@ -22,7 +22,7 @@ func (a *attempt) checkLeaderSpeaksPlain(response *http.Response) error {
 	if err != nil || !bytes.Contains(text, []byte("HTTPS")) {
 		return nil
 	}
-	a.server.Log.Error("the leader speaks TLS, this server does not: give all servers --tls-cert and --tls-key",
+	a.forwarder.Log.Error("the leader speaks TLS, this server does not: give all servers --tls-cert and --tls-key",
 		"leader", a.address)
 	return failure.Unchanged("tls_differs",
 		"the leader at %s speaks TLS, and this server does not: give all servers of the cluster --tls-cert and --tls-key, or none",
@@ -36,13 +36,13 @@ func (a *attempt) tlsFailure(err error) error {
 	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &plain):
-		a.server.Log.Error("the leader does not speak TLS, this server does: give all servers --tls-cert and --tls-key",
+		a.forwarder.Log.Error("the leader does not speak TLS, this server does: give all servers --tls-cert and --tls-key",
 			"leader", a.address)
 		return failure.Unchanged("tls_differs",
 			"the leader at %s does not speak TLS, and this server does: give all servers of the cluster --tls-cert and --tls-key, or none",
 			a.address)
 	case errors.As(err, &untrusted):
-		a.server.Log.Error("the leader's certificate is not trusted: nothing is forwarded", "leader", a.address,
+		a.forwarder.Log.Error("the leader's certificate is not trusted: nothing is forwarded", "leader", a.address,
 			"error", err)
 		return failure.Unchanged("leader_not_trusted",
 			"this server does not trust the certificate of the leader at %s: "+
