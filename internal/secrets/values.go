@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// quotes are the quotes around values, including escaped quotes inside a quoted text. They are matched in this order,
-// so a longer quote comes before a shorter one that it begins with.
+// quotes are the quotes around values, including escaped quotes inside a quoted text. The first match counts, so a
+// longer quote comes before each shorter one that it begins or ends with: quoteAt looks at the beginning of a text,
+// quoteBefore at its end.
 var quotes = []string{`'\''`, `\\\"`, `\"`, `\'`, `"`, `'`}
 
 // quoteAt returns the quote at the beginning of a text, or "".
@@ -30,17 +31,19 @@ func quoteBefore(text string) string {
 	return ""
 }
 
-// value is the part text[from:to] of a text, without its quotes. end is the position after the closing quote.
+// value is the part text[from:to] of a text. quote is the quote around it, which is not part of it. If quote is "", the
+// value is a word, which may contain quotes. end is the position after the closing quote, or to if there is none.
 type value struct {
 	from, to, end int
 	quote         string
 }
 
-// valueAt returns the value at a position: a quoted text, or a word.
+// valueAt returns the value at a position: a quoted text, or a word. A quoted text without a closing quote ends with
+// the line.
 func valueAt(text string, at int) value {
 	from := at
 	if at+1 < len(text) && strings.IndexByte("rbuRBU", text[at]) >= 0 && strings.IndexByte(`"'`, text[at+1]) >= 0 {
-		from++ // a prefix of Python's texts
+		from++ // the prefix of a Python string literal, such as b"x"
 	}
 	q := quoteAt(text[from:])
 	if q == "" {
@@ -59,14 +62,15 @@ func valueAt(text string, at int) value {
 // wordAt returns the word of a command at a position. A shell joins adjacent parts: "a"b is one word.
 func wordAt(text string, at int) value {
 	v := valueAt(text, at)
-	if rest := text[v.end:]; v.quote != "" && !endsWord(rest) {
+	if rest := text[v.end:]; v.quote != "" && !isDelimited(rest) {
 		end := wordEnd(text, v.end)
 		return value{at, end, end, ""}
 	}
 	return v
 }
 
-// closingQuote returns the position of the quote that ends a quoted text, or -1.
+// closingQuote returns the position of the quote q that closes a quoted text, or -1 if there is none. from is the
+// position after the opening quote. Escaped quotes do not close the text.
 func closingQuote(text string, from int, q string) int {
 	for i := from; i < len(text); {
 		next := strings.Index(text[i:], q)
@@ -83,7 +87,7 @@ func closingQuote(text string, from int, q string) int {
 			// In a JSON text within a JSON text, two of them escape the quote, and four are a backslash before its end.
 			q == `\"` && (slashes%2 == 1 || slashes%4 == 2):
 			i = next + len(q)
-		case q == "'" && slashes%2 == 1 && !endsWord(text[next+1:]): // escaped, as Python and JavaScript do it
+		case q == "'" && slashes%2 == 1 && !isDelimited(text[next+1:]): // escaped, as Python and JavaScript do it
 			i = next + 1
 		case q == "'" && strings.HasPrefix(text[next:], `'\''`): // a quote in the text, as shells write it
 			i = next + len(`'\''`)
@@ -94,20 +98,22 @@ func closingQuote(text string, from int, q string) int {
 	return -1
 }
 
-// endsWord reports whether a word ends before the rest of a text.
-func endsWord(rest string) bool {
+// isDelimited reports whether nothing is joined to the quoted text before rest: rest is empty or begins with a
+// delimiter. The delimiters are more than those at which wordEnd stops.
+func isDelimited(rest string) bool {
 	return rest == "" || strings.IndexByte(" \t\r\n;,&|<>(){}[]\"'`\\:./+", rest[0]) >= 0
 }
 
-// maxUnquotedScan is the number of bytes of a value without quotes that are scanned before the value counts as a
-// secret. It bounds the time for a hostile text with many beginnings of values.
+// maxUnquotedScan is the number of bytes after which wordEnd stops; only a quoted part of the word may exceed it.
+// isSecret judges a longer value by these bytes alone; if it is a secret, secretIn extends it to its end. The limit
+// bounds the time for a hostile text with many beginnings of values.
 const maxUnquotedScan = 512
 
 // pairAhead matches the beginning of another pair after a comma.
 var pairAhead = regexp.MustCompile(`^,\s*["']?[A-Za-z0-9_.-]{1,40}["']?\s*[:=]`)
 
-// wordEnd returns the end of the word at a position, as shells see it. It also ends at a quote, comma or bracket that
-// closes the enclosing text.
+// wordEnd returns the end of the word at a position, as shells see it, or of its first part if the word is longer than
+// maxUnquotedScan. The word also ends at a quote, comma or bracket that closes the text around it.
 func wordEnd(text string, at int) int {
 	// endsValue reports whether a value ends before the byte at i.
 	endsValue := func(i int) bool {
@@ -157,17 +163,20 @@ func wordEnd(text string, at int) int {
 var (
 	// reference matches placeholders, such as $NAME.
 	reference = regexp.MustCompile(`\$\w+|\$\{[^}]*\}|%\w+%|%\(\w+\)s|\{\w*\}|<[\w -]*>`)
-	// literalDollar matches what would be a reference, were it not between single quotes, where shells do not expand
-	// it.
+	// literalDollar matches a $ and a lower-case letter at the beginning of a value. Between single quotes, where
+	// shells expand nothing, such a value is not a reference. '$NAME' in capitals counts as a reference even there.
 	literalDollar = regexp.MustCompile(`^\$[a-z]`)
 	// expression matches code whose result is the value.
 	expression = regexp.MustCompile(
 		`^[A-Za-z_][\w.]*[(\[]|^(?:self|this|args|config|cfg|settings|options|opts|os|env|process)\.[\w.]+$`)
-	// location matches file paths, and references to secret stores.
+	// location matches the beginning of a file path, of a URL, or of a reference to a secret store. Such a value is not
+	// a secret.
 	location = regexp.MustCompile(`^(?:/(?:etc|run|var|home|opt|tmp|usr|secrets?|mnt|root|data|srv|proc|dev)/|\.{1,2}/|~/|[A-Za-z]:\\|@|[A-Za-z][\w+.-]*://|(?:env|file|fd|vault|ssm|arn|keychain|file_env):)`)
-	// pattern matches a regular expression.
-	pattern = regexp.MustCompile(`^(?:\.[*+]|\[\^|\\[a-zA-Z]|\(|[*?x./]+$|:\w+$|%[sdv]$|\?)`)
-	// scheme matches the scheme before the credentials in a header.
+	// nonLiteral matches the beginning of a regular expression, a placeholder of SQL (:name, ?) or of printf (%s), and a
+	// mask such as ***.
+	nonLiteral = regexp.MustCompile(`^(?:\.[*+]|\[\^|\\[a-zA-Z]|\(|[*?x./]+$|:\w+$|%[sdv]$|\?)`)
+	// scheme matches what stands before a secret in a value: the scheme of an Authorization header, or openssl's
+	// pass:.
 	scheme = regexp.MustCompile(`(?i)^(?:(?:basic|bearer|digest|token|apikey|negotiate|key)(?: |\\ )+|pass:)`)
 	// notSecretWords are words that are never secrets.
 	notSecretWords = []string{"true", "false", "null", "none", "nil", "undefined", "yes", "no", "on", "off", "prompt",
@@ -175,18 +184,19 @@ var (
 		"varchar"}
 )
 
-// isSecret reports whether a value is a secret itself.
+// isSecret reports whether a value is a secret, and not a reference to a secret, code, a path, or a word such as
+// true.
 func isSecret(v, quote string) bool {
 	switch {
 	case strings.Trim(v, "'\"\\") == "":
 		return false // empty, or a quote that closes only to insert a variable
 	case strings.Contains(v, Hidden):
-		return true
+		return true // so that Find finds the same secrets in a text whose secrets are hidden
 	case (quote == "'" || quote == `'\''`) && literalDollar.MatchString(v):
 		return true
 	case slices.ContainsFunc([]string{"$(", "`", "{{", "#{", "${{", "@{"},
 		func(prefix string) bool { return strings.HasPrefix(v, prefix) }),
-		slices.Contains(notSecretWords, strings.ToLower(v)), location.MatchString(v), pattern.MatchString(v),
+		slices.Contains(notSecretWords, strings.ToLower(v)), location.MatchString(v), nonLiteral.MatchString(v),
 		quote == "" && (v[0] == '-' || expression.MatchString(v)):
 		return false
 	}
@@ -194,7 +204,7 @@ func isSecret(v, quote string) bool {
 	return rest == v || strings.Trim(rest, " \t,;:@/._-") != ""
 }
 
-// secretIn returns the secret in a value, without the scheme before it in a header. It returns an empty Span if the
+// secretIn returns the secret in a value, without the scheme before it. It returns an empty Span if the
 // value is not a secret.
 func secretIn(text string, v value) Span {
 	from, inner := v.from, text[v.from:v.to]
