@@ -3,8 +3,9 @@
 // Mesos v1 scheduler API, cluster/kubernetes over the Kubernetes API. cluster/local has no Driver: it is a cluster on
 // one machine that serves Mesos' API, so cluster/mesos drives it too. This package imports none of these three.
 //
-// A new cluster needs a Driver, the code that opens it in cmd/scheduler/server/platform, and its settings in
-// cmd/scheduler/settings.
+// A new cluster needs a Driver, its settings in cmd/scheduler/settings, and the code in cmd/scheduler/server/platform
+// that opens it (open.go) and sets the options of the core for it (core.go). If it does not speak Mesos' protocol, one
+// of these options is its ClusterKind, by which scheduler/core/clusterkind.go refuses the state of another cluster.
 //
 // A Driver opens Sessions. A Session is one subscription: it delivers events in the cluster's order until it ends. It
 // never reconnects; the scheduler decides when to subscribe again (rule T6). Each call is sent once, without a retry

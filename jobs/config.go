@@ -5,8 +5,8 @@
 // sharding parameters, and the ids of tasks. jobs/cron computes when a cron fires. Package document reads the
 // documents.
 //
-// families.go lists what to change for a new kind of job or error handler. Config lists what to change for a new
-// setting.
+// The comment of families in families.go lists what to change for a new kind of job or error handler. The comment of
+// Config lists it for a new setting, and that of Transient and Daemon for a new execution type.
 package jobs
 
 import (
@@ -15,6 +15,17 @@ import (
 )
 
 // Execution types of a job.
+//
+// A new type needs a constant here, and its rules in check.go, hints.go and lenient.go. In scheduler/core it needs a
+// method like Job.IsDaemon (config/job.go), the life of its executions (executions), a package like daemons for what
+// its executors report, and a description of its tasks (tasks). The callers of Job.IsDaemon and Execution.Daemon show
+// where the rest of the core treats daemons differently. The description is a field of wire.Task in internal/wire. By
+// that field, executor/tasks/begin.go chooses how a task runs.
+//
+// The API counts the types in api/history/statistics.go and filters by them in api/cluster/live.go. The command line
+// names them in cmd/elasticjob/job.go and jobview.go, and docs/api.md describes them. In the console, pages/jobform.js,
+// pages/jobs.js and pieces/jobtable.js name the types. pages/jobnow.js, pages/shards.js, pages/execution.js,
+// pages/executionacts.js and pieces/jobacts.js ask whether a job is a daemon.
 const (
 	// Transient jobs use resources only while they run.
 	Transient = "TRANSIENT"

@@ -39,11 +39,17 @@ type property struct {
 // families are the original's properties, and those of webhooks, which are added. They decide what a job runs: a
 // script if it has properties of script., a request if it has properties of http., else the app's command.
 //
-// A new kind of job needs a family here, a method like Config.HTTP that reports whether a job is of that kind, a part
-// of the description in internal/wire and scheduler/core/tasks, and a runner in executor/tasks (transient.go and
-// newRunner in daemon.go). A new error handler needs its Handler… constant and addressProps in handlers.go, a family
-// here that names it as the handler, and a sender in package notify. In the console, both need fields and names in
-// pieces/families.js, with runFamily for a kind or byHandler for a handler, and a choice in pages/jobform.js.
+// A new kind of job needs a family here and a method like Config.HTTP that reports whether a job is of that kind. It
+// needs a field of wire.Task in internal/wire, which scheduler/core/tasks sets. It needs a runner in executor/tasks
+// (begin.go, a file like httptask.go, and newRunner in daemon.go).
+//
+// A new error handler needs its Handler… constant and its addressProps in handlers.go, and a family here that names it
+// as the handler. It needs a sender in package notify, which New in notify/sender.go adds. Four texts list the
+// handlers: the flag error-handler in cmd/elasticjob/job.go, the error of Notify in notify/sender.go, takeHandlers in
+// definitions/convert/lite.go, and docs/api.md, which also lists the families.
+//
+// In the console, both need fields and names in pieces/families.js, and a choice in pages/jobform.js. In families.js, a
+// new kind is also added to runFamily, and a new handler to byHandler.
 var families = []family{
 	{prefix: "script.", props: []property{
 		{name: PropScript, required: true, rule: isCommand},

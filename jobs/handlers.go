@@ -9,6 +9,7 @@ import (
 )
 
 // Values of jobErrorHandlerType: how a failed run is handled. The run counts as failed with each of them [D81].
+// The comment of families lists what to change for a new handler.
 const (
 	HandlerLog      = "LOG"    // the failure is logged; the default
 	HandlerThrow    = "THROW"  // the same as HandlerLog
