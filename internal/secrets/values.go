@@ -172,8 +172,8 @@ var (
 	// location matches the beginning of a file path, of a URL, or of a reference to a secret store. Such a value is not
 	// a secret.
 	location = regexp.MustCompile(`^(?:/(?:etc|run|var|home|opt|tmp|usr|secrets?|mnt|root|data|srv|proc|dev)/|\.{1,2}/|~/|[A-Za-z]:\\|@|[A-Za-z][\w+.-]*://|(?:env|file|fd|vault|ssm|arn|keychain|file_env):)`)
-	// nonLiteral matches the beginning of a regular expression, a placeholder of SQL (:name, ?) or of printf (%s), and a
-	// mask such as ***.
+	// nonLiteral matches the beginning of a regular expression, a placeholder of SQL (:name, ?) or of printf (%s), and
+	// a mask such as ***.
 	nonLiteral = regexp.MustCompile(`^(?:\.[*+]|\[\^|\\[a-zA-Z]|\(|[*?x./]+$|:\w+$|%[sdv]$|\?)`)
 	// scheme matches what stands before a secret in a value: the scheme of an Authorization header, or openssl's
 	// pass:.
