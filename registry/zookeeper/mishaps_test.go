@@ -177,13 +177,23 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// slow is a connection over a slow link.
-type slow struct{ net.Conn }
+// slow is a connection over a slow link. owed is how long the link has still to be busy with what was read.
+type slow struct {
+	net.Conn
+	owed time.Duration
+}
 
-func (s slow) Read(b []byte) (int, error) {
+// Read sleeps now and then instead of after each of thousands of small answers: on a busy machine every sleep takes
+// much longer than it should, and the link would be far slower than it is meant to be. What a sleep took too long is
+// taken off the next one.
+func (s *slow) Read(b []byte) (int, error) {
 	const bytesPerSecond = 512 << 10
 	n, err := s.Conn.Read(b[:min(len(b), 16<<10)])
-	time.Sleep(time.Duration(n) * time.Second / bytesPerSecond)
+	if s.owed += time.Duration(n) * time.Second / bytesPerSecond; s.owed > 20*time.Millisecond {
+		began := time.Now()
+		time.Sleep(s.owed)
+		s.owed -= time.Since(began)
+	}
 	return n, err
 }
 
@@ -203,7 +213,7 @@ func testSlowLink(t *testing.T, server *zkserver.Server) {
 	}
 	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		return slow{c}, err
+		return &slow{Conn: c}, err
 	}
 	_, term = lead(t, o)
 	found, err := term.List(t.Context(), "/config")
