@@ -52,19 +52,23 @@ func (f *cordonFlags) add(cmd *cobra.Command) {
 
 // read checks the flags and returns the request.
 func (f *cordonFlags) read(now time.Time) (client.CordonRequest, error) {
+	var wrong []string
 	if strings.TrimSpace(f.request.Reason) == "" {
-		return f.request, usagef("--reason is missing: say for the others why the machine is not to be used")
-	}
-	if f.until == "" {
-		return f.request, nil
+		wrong = append(wrong, "--reason is missing: say for the others why the machine is not to be used")
 	}
 	until, err := time.Parse(time.RFC3339, f.until)
 	if d, notDuration := time.ParseDuration(f.until); notDuration == nil && d > 0 {
 		until, err = now.Add(d).UTC().Truncate(time.Second), nil
 	}
-	if err != nil {
-		return f.request, usagef("--until %s: must be a time such as 2026-05-01T12:00:00Z, or a duration such as 30m",
-			f.until)
+	if f.until != "" && err != nil {
+		wrong = append(wrong, fmt.Sprintf(
+			"--until %s: must be a time such as 2026-05-01T12:00:00Z, or a duration such as 30m", f.until))
+	}
+	switch {
+	case len(wrong) > 0:
+		return f.request, usagef("%s", strings.Join(wrong, "; "))
+	case f.until == "":
+		return f.request, nil
 	}
 	f.request.Until = &until
 	return f.request, nil

@@ -82,6 +82,7 @@ func TestAgents(t *testing.T) {
 	}{
 		{"cordon m1", statusUsage, "--reason is missing"},
 		{"cordon m1 --reason x --until yesterday", statusUsage, "--until yesterday: must be a time"},
+		{"cordon m1 --until yesterday", statusUsage, "not to be used; --until yesterday: must be a time"},
 		{"cordon --reason x", statusUsage, "the machine is missing"},
 		{"dead m1 --reason burnt", statusConflict, "heard 2s ago: wait, or use --force if you know"},
 		{"drain m1 --reason x --deadline 10ms", statusUsage, "--deadline 10ms: must be a duration from 1s to 720h"},
