@@ -259,7 +259,8 @@ func TestN4AMachineThatFlaps(t *testing.T) {
 		}
 	}
 	b.expectNotices("machine_flaps", "machine_flaps", "machine_flaps", "machine_flaps")
-	if got := b.problemsOf(views.ProblemCordoned); len(got) != 1 || !strings.Contains(got[0], "3 times within an hour") {
+	got := b.problemsOf(views.ProblemCordoned)
+	if len(got) != 1 || !strings.Contains(got[0], "3 times within an hour") {
 		t.Errorf("the overview has %q", got)
 	}
 	b.step(Request{Token: 1, Event: operator.UncordonRequested{Machine: "S1"}})
@@ -278,7 +279,8 @@ func TestN4AMachineThatFlaps(t *testing.T) {
 func TestN3ADrainedMachine(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 1, func(j *jobs.Config) {})
-	b.step(Request{Token: 1, Event: operator.DrainRequested{CordonRequested: operator.CordonRequested{Machine: "S1", Reason: "a disk"}}})
+	b.step(Request{Token: 1, Event: operator.DrainRequested{
+		CordonRequested: operator.CordonRequested{Machine: "S1", Reason: "a disk"}}})
 	if got := b.problemsOf(views.ProblemCordoned); len(got) != 1 || !strings.Contains(got[0], "1 task is left") {
 		t.Errorf("the overview has %q", got)
 	}
@@ -318,7 +320,8 @@ func TestN3NoticesShareTheMessageOfFailures(t *testing.T) {
 	}
 	s.step(notifications.NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq})
 	d = s.stepAfter(notifications.NotifyInterval)
-	if r := d.Notifications[0].Report; r.Failures() != 0 || len(r.Notices) != notifications.MaxNotices || r.Omitted != 5 {
+	r := d.Notifications[0].Report
+	if r.Failures() != 0 || len(r.Notices) != notifications.MaxNotices || r.Omitted != 5 {
 		t.Fatalf("sent %d failures, %d notices, %d omitted", r.Failures(), len(r.Notices), r.Omitted)
 	}
 	s.step(notifications.NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq})

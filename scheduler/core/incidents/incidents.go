@@ -35,7 +35,8 @@ const (
 	minInterval   = time.Second
 	flapWindow    = time.Hour
 	minFlapCordon = 10 * time.Minute
-	maxFlapCordon = 40 * time.Minute
+	flapDoublings = 2
+	maxFlapCordon = minFlapCordon << flapDoublings
 )
 
 // Kind is the kind of a condition.
@@ -94,7 +95,7 @@ type incident struct {
 	Ongoing bool `json:"ongoing,omitempty"`
 	over    time.Time
 	// Silences are when the machine last fell silent, the newest last, at most flapSilences. Cordons counts the
-	// consecutive cordons for that reason, and CordonedUntil is when the last of them ends.
+	// consecutive cordons for that reason, up to flapDoublings, and CordonedUntil is when the last of them ends.
 	Silences      []time.Time `json:"silences,omitempty"`
 	Cordons       int         `json:"cordons,omitempty"`
 	CordonedUntil time.Time   `json:"cordonedUntil,omitzero"`
@@ -326,10 +327,10 @@ func (is *Incidents) addSilence(in *incident, since time.Time, present *Present)
 	if now.Sub(in.Silences[0]) > flapWindow || !in.CordonedUntil.After(now) && !is.mayCordon(present) {
 		return
 	}
-	until := now.Add(min(minFlapCordon<<in.Cordons, maxFlapCordon))
+	until := now.Add(minFlapCordon << in.Cordons)
 	if !is.machines.CordonFlapping(in.subject, flapSilences, until) {
 		return // an operator has cordoned it
 	}
-	in.Cordons, in.CordonedUntil = min(in.Cordons+1, flapSilences), until
+	in.Cordons, in.CordonedUntil = min(in.Cordons+1, flapDoublings), until
 	is.report(in, is.machines.Why(in.subject), true)
 }

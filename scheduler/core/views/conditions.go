@@ -24,21 +24,20 @@ type Silence interface {
 // Conditions returns the conditions of which people are notified. It iterates over all running shards.
 func (vs *Views) Conditions() incidents.Present {
 	p := incidents.Present{Presence: vs.presence}
-	usable := map[string]bool{}
+	known, unreachable, usable := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range vs.st.Agents.All() {
-		if a.RemovedForGood() {
+		machine := machineOf(a)
+		switch {
+		case a.RemovedForGood():
 			continue
+		case !a.Unreachable().IsZero():
+			unreachable[machine] = true
+		case silentSince(a).IsZero() && a.Registered() && !vs.st.Machines.IsCordoned(machine):
+			usable[machine] = true
 		}
-		if silentSince(a).IsZero() {
-			if a.Registered() && !vs.st.Machines.IsCordoned(machineOf(a)) {
-				usable[machineOf(a)] = true
-			}
-		} else if !a.Unreachable().IsZero() {
-			p.Unreachable++
-		}
-		p.Machines++
+		known[machine] = true
 	}
-	p.Usable = len(usable)
+	p.Machines, p.Unreachable, p.Usable = len(known), len(unreachable), len(usable)
 	if since, silent, all := vs.silence.MostSilent(); !since.IsZero() {
 		p.Conditions = append(p.Conditions, incidents.Condition{Kind: incidents.MostSilent, Since: since,
 			Why: reason.MostSilent(silent, all)})
@@ -70,8 +69,8 @@ func silentSince(a *agents.Agent) time.Time {
 	return since
 }
 
-// silentMachines returns a condition for each machine with a silent agent, sorted by name, except those that an operator
-// declared dead. While most machines are silent, those are withheld that the cluster does not call unreachable.
+// silentMachines returns a condition for each machine with a silent agent, sorted by name, except those that an
+// operator declared dead. While most machines are silent, those are withheld that the cluster does not call unreachable.
 func (vs *Views) silentMachines() (found []incidents.Condition) {
 	most, _, _ := vs.silence.MostSilent()
 	since, tasks, confirmed := map[string]time.Time{}, map[string]int{}, map[string]bool{}
@@ -103,7 +102,8 @@ func (vs *Views) silentMachines() (found []incidents.Condition) {
 		}
 	}
 	for _, machine := range step.SortedKeys(since) {
-		found = append(found, incidents.Condition{Kind: incidents.MachineSilent, Subject: machine, Since: since[machine],
+		found = append(found, incidents.Condition{
+			Kind: incidents.MachineSilent, Subject: machine, Since: since[machine],
 			Why:      reason.MachineSilent(machine, vs.st.Shown(since[machine]), tasks[machine]),
 			Withheld: !most.IsZero() && !confirmed[machine]})
 	}
@@ -167,7 +167,8 @@ func (vs *Views) blockedJobs() (found []incidents.Condition) {
 	}
 	for _, o := range vs.st.Orphans.AllBlocking() {
 		if waits := vs.waitsForOrphan(&o); !waits.IsZero() {
-			add(o.Job, slices.MaxFunc([]time.Time{o.Since, o.Away, waits}, time.Time.Compare), vs.orphanReason(&o), false)
+			since := slices.MaxFunc([]time.Time{o.Since, o.Away, waits}, time.Time.Compare)
+			add(o.Job, since, vs.orphanReason(&o), false)
 		}
 	}
 	for _, job := range step.SortedKeys(blocked) {
