@@ -39,17 +39,9 @@ func TestExclusiveStorm(t *testing.T) {
 		runs := map[string]string{}
 		for n := range 20 {
 			job := fmt.Sprintf("alone-%d", n)
-			c.Job(job, "beats", system.Doc{"exclusive": true, "leaseSeconds": 10, "killGraceSeconds": 1,
-				"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path, "BEATS", dir)})
-			runs[job] = c.Trigger(job)
+			runs[job] = triggerBeats(c, job, true, path, dir)
 		}
-		all := func() map[string]int { // how many shards run, by agent, once all do
-			on := map[string]int{}
-			for _, id := range runs {
-				on[c.AwaitShards(id, "RUNNING").Shards[0].Agent]++
-			}
-			return on
-		}
+		all := func() map[string]int { return awaitRunning(c, runs) }
 		those := func(n int, of []int) []int { // the processes among them that are on a machine
 			return slices.DeleteFunc(c.MachineProcesses(n), func(pid int) bool { return !slices.Contains(of, pid) })
 		}
@@ -96,6 +88,25 @@ func TestExclusiveStorm(t *testing.T) {
 			c.Await(id, "FINISHED")
 		}
 	})
+}
+
+// triggerBeats registers a job of the app "beats", which runs as long as the file at path exists and records its beats
+// in dir, and triggers it. It returns the execution.
+func triggerBeats(c *system.Cluster, job string, exclusive bool, path, dir string) (id string) {
+	c.Helper()
+	c.Job(job, "beats", system.Doc{"exclusive": exclusive, "leaseSeconds": 10, "killGraceSeconds": 1, "failover": true,
+		"unreachableSeconds": 15, "env": env("HOLD", path, "BEATS", dir)})
+	return c.Trigger(job)
+}
+
+// awaitRunning waits until the shards of all executions run, and returns how many run on each agent.
+func awaitRunning(c *system.Cluster, runs map[string]string) map[string]int {
+	c.Helper()
+	on := map[string]int{}
+	for _, id := range runs {
+		on[c.AwaitShards(id, "RUNNING").Shards[0].Agent]++
+	}
+	return on
 }
 
 // overlap is how long an attempt of a shard ran on after a later one had begun.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,17 +34,8 @@ func TestPartitions(t *testing.T) {
 		for n := range 10 {
 			for kind, exclusive := range map[string]bool{"alone": true, "again": false} {
 				job := fmt.Sprintf("%s-%d", kind, n)
-				c.Job(job, "beats", system.Doc{"exclusive": exclusive, "leaseSeconds": 10, "killGraceSeconds": 1,
-					"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path, "BEATS", dir)})
-				runs[job] = c.Trigger(job)
+				runs[job] = triggerBeats(c, job, exclusive, path, dir)
 			}
-		}
-		all := func() map[string]int { // how many shards run, by agent, once all do
-			on := map[string]int{}
-			for _, id := range runs {
-				on[c.AwaitShards(id, "RUNNING").Shards[0].Agent]++
-			}
-			return on
 		}
 		cuts := []struct {
 			name string
@@ -56,7 +48,7 @@ func TestPartitions(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for round := range rounds {
-			on := all()
+			on := awaitRunning(c, runs)
 			n := 1 + rand.IntN(2)
 			if on[c.AgentID(n)] == 0 {
 				n = 3 - n
@@ -69,12 +61,12 @@ func TestPartitions(t *testing.T) {
 			for n := 1; n <= 2; n++ { // it may have been cordoned, because it flaps
 				c.OK("POST", "/api/agent/"+c.Network(n).Address()+"/uncordon", "")
 			}
-			now := all()
+			now := awaitRunning(c, runs)
 			for job := range runs {
 				for _, o := range overlaps(t, filepath.Join(dir, job)) {
 					if key := job + o.attempts; !seen[key] {
 						seen[key] = true
-						if job[:5] == "alone" {
+						if strings.HasPrefix(job, "alone") {
 							t.Errorf("%s: attempts %s ran at once for %.2f s", job, o.attempts, o.seconds)
 						} else {
 							t.Logf("%s: attempts %s ran at once for %.2f s, as documented", job, o.attempts, o.seconds)
