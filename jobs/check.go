@@ -79,7 +79,8 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		checkRange("keepFailed", c.KeepFailed, MaxKeepFailed),
 	)
 	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
-	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes, c.leaseNotes(), c.exposureNotes())
+	notes = slices.Concat(notes, propNotes, handlerNotes, c.leaseNotes(), c.exposureNotes())
+	return append(bad, c.checkSize()...), notes
 }
 
 // checkRange checks that a value is from 0 to limit.

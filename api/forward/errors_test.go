@@ -8,8 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
-// TestEndsWithoutALeaderAreUnavailable: a client that is told of a change of the leader may try again; it is no fault of
-// the server.
+// TestEndsWithoutALeaderAreUnavailable: while the leader changes, clients get a 503, which says that they can try again.
 func TestEndsWithoutALeaderAreUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{errLeaderChanged, errNoNext, errShuttingDown} {

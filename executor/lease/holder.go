@@ -136,7 +136,8 @@ func (h *Holder) Release(id string) {
 // Serve asks for leases and watches their ends until ctx ends.
 func (h *Holder) Serve(ctx context.Context) {
 	var both sync.WaitGroup
-	both.Go(func() { h.watch(ctx) }) // on a goroutine of its own: nothing that can block stands before the end of a task
+	// It has a goroutine of its own, so that nothing that can block stands before the end of a task.
+	both.Go(func() { h.watch(ctx) })
 	both.Go(func() { h.renew(ctx) })
 	both.Wait()
 	h.client.CloseIdleConnections()

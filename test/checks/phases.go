@@ -85,9 +85,9 @@ const conformance = "test/conformance"
 // users are the packages that test the interfaces for users other than the API and the console.
 var users = []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"}
 
-// withMemoryLimit are the tests on Mesos whose agents limit memory, run executors as other users or have networks of
+// mesosAsRoot are the tests on Mesos whose agents limit memory, run executors as other users or have networks of
 // their own, which needs root.
-const withMemoryLimit = "^(TestReasons|TestRunAs|TestPartitions)$/^(over_the_memory_limit|mesos)$"
+const mesosAsRoot = "^(TestReasons|TestRunAs|TestPartitions)$/^(over_the_memory_limit|mesos)$"
 
 // settings determine the phases of a tier.
 type settings struct {
@@ -248,7 +248,7 @@ func (s settings) more(all []phase, withGoroutines []string) ([]phase, error) {
 		goTest{packages: asRoot, run: "^TestAsRoot", atOnce: 2, noSkip: true})
 	root.root = true
 	mesosRoot := onSystem("mesos-root", "on a real Mesos, what only root can show",
-		goTest{packages: []string{"./test/mesos"}, run: withMemoryLimit})
+		goTest{packages: []string{"./test/mesos"}, run: mesosAsRoot})
 	mesosRoot.root, mesosRoot.missing = true, noMesos
 	return append(all,
 		phase{
@@ -330,7 +330,7 @@ func (s settings) nightly() ([]phase, error) {
 	root := atNight("root", "what only root can show",
 		goTest{packages: asRoot, run: "^TestAsRoot", race: true, tags: "nightly", atOnce: 2, noSkip: true})
 	mesosRoot := atNight("mesos-root", "on a real Mesos, what only root can show",
-		goTest{packages: []string{"./test/mesos"}, run: withMemoryLimit, race: true, tags: "nightly"})
+		goTest{packages: []string{"./test/mesos"}, run: mesosAsRoot, race: true, tags: "nightly"})
 	kubernetes := atNight("kubernetes", "on a real Kubernetes",
 		goTest{packages: onKubernetes, run: "^TestOnKubernetes", race: true, tags: "nightly"})
 	images := atNight("images", "the Dockerfile and docker-compose.yml with podman",

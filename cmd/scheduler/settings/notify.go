@@ -9,8 +9,8 @@ import (
 // Notify are the settings by which the people who run the servers are notified of silent machines and blocked jobs.
 type Notify struct {
 	file string
-	// Operators is the content of the file: an error handler with its properties, including secrets. It notifies nobody
-	// without a file.
+	// Operators is the content of the file: an error handler with its properties, including secrets. Without a
+	// file, Operators.Notifies() is false.
 	Operators jobs.Config
 }
 
