@@ -75,12 +75,12 @@ func TestURL(t *testing.T) {
 		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond },
 			want: "the server sent no data within 400ms", requests: 1, unanswered: true},
 		{name: "slow behind its first byte", answer: func(w http.ResponseWriter, r request) {
-			for i := range 40 {
-				_, _ = io.WriteString(w, longScript[i:i+1])
-				_ = http.NewResponseController(w).Flush()
-				<-time.After(5 * time.Millisecond)
-			}
-		}, change: func(l *pack.Limits) { l.FirstByte = 100 * time.Millisecond }, content: longScript[:40]},
+			// The limit is far above the time that a busy machine takes for a first byte, and the pause beyond the limit.
+			_, _ = io.WriteString(w, longScript[:1])
+			_ = http.NewResponseController(w).Flush()
+			<-time.After(2500 * time.Millisecond)
+			_, _ = io.WriteString(w, longScript[1:40])
+		}, change: func(l *pack.Limits) { l.FirstByte = 2 * time.Second }, content: longScript[:40]},
 		{name: "drips", answer: func(w http.ResponseWriter, r request) {
 			for r.Context().Err() == nil {
 				_, _ = io.WriteString(w, "#")
