@@ -27,6 +27,9 @@ type Pod struct {
 	Begun string
 	// Message is the file of the termination message.
 	Message string
+	// Supervisor is the command line of the supervisor process of an exclusive task. Any other task is supervised by
+	// this process itself.
+	Supervisor []string
 	// Package limits packages, and Secrets are the folders in which jobs may name files, as in Config.
 	Package pack.Limits
 	Secrets []string

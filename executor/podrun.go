@@ -47,6 +47,9 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 		ShutdownGrace: ShutdownGrace(time.Duration(task.KillGraceMillis) * time.Millisecond), Package: p.Package,
 		Secrets: p.Secrets, container: c,
 	}
+	if task.Lease != nil { // it must end with its lease even if this process hangs (rule K5)
+		config.Supervisor = p.Supervisor
+	}
 	config.Cache = privateCache(config.Sandbox)
 	// An earlier start of this container may have left a part of a package there.
 	if err := errors.Join(pack.RemoveTree(config.Sandbox), os.MkdirAll(config.Sandbox, 0o755)); err != nil {

@@ -150,10 +150,11 @@ func runWith(ctx context.Context, config Config, api agent.API, log *slog.Logger
 // launchSupervisor starts the supervisor. An executor from which the data folder is hidden still sees its own
 // secrets. Tasks must not see those, so the supervisor, and with it the tasks, starts without them.
 func launchSupervisor(config Config) (*supervisor.Client, error) {
-	if config.container != nil {
+	switch {
+	case len(config.Supervisor) > 0:
+	case config.container != nil:
 		return supervisor.Inside()
-	}
-	if len(config.Supervisor) == 0 {
+	default:
 		return nil, errors.New("start supervisor: no command is configured")
 	}
 	if err := supervisor.Inherit(); err != nil {

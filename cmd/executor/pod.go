@@ -47,6 +47,7 @@ func pod(args []string) int {
 		fmt.Fprint(os.Stderr, podUsage)
 		return 2
 	}
+	p.Supervisor = supervisorCommand
 	// The executor logs little, because the output belongs to the job. The termination message reports the end of a
 	// run; a daemon has several runs, so its warnings are logged too. Without a lease a task does not begin, and only the
 	// log says why.

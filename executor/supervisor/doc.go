@@ -28,7 +28,8 @@
 //
 // If an executor has a container of its own, it is the container's first process. No task can kill that process,
 // and everything ends with it. Such an executor is its own supervisor ([Inside]), which saves the memory and the
-// start of a second process.
+// start of a second process. Only an exclusive task has a supervisor there, too, because it must end with its lease
+// even if the executor hangs.
 package supervisor
 
 import (

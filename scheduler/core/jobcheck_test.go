@@ -198,3 +198,37 @@ func placedOn(agent string, shards int) (placed []views.PlacedShardView) {
 	}
 	return placed
 }
+
+// TestMemoryOfAnExecutorInAPod checks the note about a shard whose memory is less than the executor in its pod needs,
+// with the supervisor that an exclusive one has beside it.
+func TestMemoryOfAnExecutorInAPod(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pods, exclusive bool
+		memoryMB        float64
+		note            string
+	}{
+		"on Mesos":              {false, false, 8, ""},
+		"enough":                {true, false, 16, ""},
+		"too little":            {true, false, 15, "needs 16 of that"},
+		"exclusive, enough":     {true, true, 20, ""},
+		"exclusive, too little": {true, true, 19, "needs 20 of that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			if tt.pods {
+				s = newStageOfTaskExecutors(t)
+			}
+			s.app()
+			check, err := s.checkJob(candidate(1, func(j *jobs.Config) {
+				j.MemoryMB, j.Exclusive, j.LeaseSeconds = tt.memoryMB, tt.exclusive, 60
+			}))
+			got := strings.Join(check.Job.Notes, "; ")
+			if want := tt.note != ""; err != nil || strings.Contains(got, "executor that starts each shard") != want ||
+				!strings.Contains(got, tt.note) {
+				t.Errorf("got the notes %q, %v", got, err)
+			}
+		})
+	}
+}

@@ -38,14 +38,18 @@ func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	return reason.AgentsTooSmall(need.String(), !executor.IsZero(), largest.String())
 }
 
-// taskExecutorMB is the memory with which an executor in a container of its own starts. It counts against the limit
-// of the shard that it runs.
-const taskExecutorMB = 16
+// taskExecutorMB is the memory with which an executor in a container of its own starts, and taskSupervisorMB that of the
+// supervisor that it has beside an exclusive task. Both count against the limit of the shard.
+const taskExecutorMB, taskSupervisorMB = 16, 4
 
 // tooSmallNote returns the note that a shard's memory is less than its own executor needs; the zero Reason otherwise.
 func (vs *Views) tooSmallNote(job jobs.Config) reason.Reason {
-	if !vs.st.Opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
+	need := taskExecutorMB
+	if job.Exclusive {
+		need += taskSupervisorMB
+	}
+	if !vs.st.Opt.TaskExecutors || job.MemoryMB >= float64(need) {
 		return reason.Reason{}
 	}
-	return reason.MemoryTooSmall(fmt.Sprint(job.MemoryMB), taskExecutorMB, 2*taskExecutorMB)
+	return reason.MemoryTooSmall(fmt.Sprint(job.MemoryMB), need, 2*need)
 }
