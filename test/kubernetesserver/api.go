@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -130,8 +132,8 @@ func answer(client *http.Client, req *http.Request) (Answer, error) {
 }
 
 // healthyPlain asks the kubelet's health port, which does not use TLS.
-func (c *Cluster) healthyPlain(ctx context.Context, port int) error {
-	a, err := c.ask(ctx, http.MethodGet, "http://"+local(port)+"/healthz", nil, "")
+func (c *Cluster) healthyPlain(ctx context.Context, host string, port int) error {
+	a, err := c.ask(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(port))+"/healthz", nil, "")
 	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("it answers %d: %s", a.Status, a.Body)
 	}

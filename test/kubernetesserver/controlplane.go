@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/network"
 )
 
 // configure writes the configuration of the servers.
@@ -26,6 +28,9 @@ func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig"
 
 // Dir returns the folder of the Kubernetes, which is removed at its end.
 func (c *Cluster) Dir() string { return c.dir }
+
+// Port returns the port of the API.
+func (c *Cluster) Port() int { return c.ports.api }
 
 // Address returns the address of the API, as HOST:PORT.
 func (c *Cluster) Address() string { return local(c.ports.api) }
@@ -54,14 +59,14 @@ current-context: test
 `, c.Address(), cert, cert, key), err
 }
 
-// hosts returns the /etc/hosts of the Kubernetes: all nodes are this machine.
+// hosts returns the /etc/hosts of the Kubernetes, with the addresses of its nodes.
 func (c *Cluster) hosts() string {
 	text := "127.0.0.1 localhost\n::1 localhost\n"
 	if own, err := os.ReadFile("/etc/hosts"); err == nil {
 		text = string(own)
 	}
 	for _, n := range c.Nodes {
-		text += "\n127.0.0.1 " + n.Name + "\n"
+		text += "\n" + n.address() + " " + n.Name + "\n"
 	}
 	return text
 }
@@ -69,7 +74,7 @@ func (c *Cluster) hosts() string {
 // etcd does not wait for the disk, because tests kill processes, never the machine.
 func (c *Cluster) etcd() *Part {
 	client, peer := "https://"+local(c.ports.etcd), "https://"+local(c.ports.peer)
-	return c.part("etcd", func() []string {
+	return c.part("etcd", nil, func() []string {
 		return []string{
 			binary("etcd"), "--data-dir", filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync", "--logger=zap",
 			"--log-level=warn",
@@ -84,7 +89,7 @@ func (c *Cluster) etcd() *Part {
 }
 
 func (c *Cluster) apiServer() *Part {
-	return c.part("api", func() []string {
+	return c.part("api", nil, func() []string {
 		return append([]string{
 			binary("kube-apiserver"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 			fmt.Sprint("--secure-port=", c.ports.api),
@@ -116,7 +121,7 @@ var run = []string{
 
 // controllers returns the controller manager, for which a node is not ready after 5 s without a message.
 func (c *Cluster) controllers() *Part {
-	return c.part("controllers", func() []string {
+	return c.part("controllers", nil, func() []string {
 		return append([]string{
 			binary("kube-controller-manager"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false",
 			"--controllers=" + strings.Join(run, ","),
@@ -129,7 +134,7 @@ func (c *Cluster) controllers() *Part {
 }
 
 func (c *Cluster) kubeScheduler() *Part {
-	return c.part("scheduler", func() []string {
+	return c.part("scheduler", nil, func() []string {
 		return []string{
 			binary("kube-scheduler"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false",
 			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.scheduler),
@@ -138,8 +143,10 @@ func (c *Cluster) kubeScheduler() *Part {
 	}, c.healthy(c.ports.scheduler, "/healthz"))
 }
 
-func (c *Cluster) part(name string, command func() []string, answers func(context.Context) error) *Part {
-	return &Part{name: name, cluster: c, command: command, answers: answers}
+// part returns a server that runs in a network, or in the host's if it is nil.
+func (c *Cluster) part(name string, in *network.Network, command func() []string,
+	answers func(context.Context) error) *Part {
+	return &Part{name: name, cluster: c, network: in, command: command, answers: answers}
 }
 
 // healthy returns a function that asks a server at a port for its health.

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
+	"github.com/elasticjob-go/elasticjob/test/internal/network"
 )
 
 const (
@@ -96,6 +97,9 @@ type Options struct {
 	Nodes int
 	// Images are the images on each node, in addition to Box.
 	Images []Image
+	// Networks are the networks of nodes, by their names. A node without one uses the host's. A pod with hostNetwork
+	// uses that of its node.
+	Networks map[string]*network.Network
 	// APIArgs and ControllerArgs are additional flags of the API server and the controller manager, which take
 	// precedence over those set here.
 	APIArgs, ControllerArgs []string

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
+	"github.com/elasticjob-go/elasticjob/test/internal/network"
 )
 
 // loopback is the CNI plugin that gives a pod its loopback interface, from the package containernetworking-plugins.
@@ -24,6 +25,7 @@ type Node struct {
 	Kubelet, Containerd *Part
 
 	c                *Cluster
+	network          *network.Network // nil for the host's
 	dir              string
 	kubelet, healthz int // ports
 }
@@ -33,8 +35,9 @@ func (c *Cluster) newNode(name string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Name: name, c: c, dir: filepath.Join(c.dir, name), kubelet: free[0], healthz: free[1]}
-	n.Containerd = c.part(name+"-containerd", func() []string {
+	n := &Node{Name: name, c: c, network: c.o.Networks[name], dir: filepath.Join(c.dir, name), kubelet: free[0],
+		healthz: free[1]}
+	n.Containerd = c.part(name+"-containerd", n.network, func() []string {
 		return []string{"containerd", "--config", filepath.Join(n.dir, "containerd.toml"), "--log-level", "warn"}
 	}, func(ctx context.Context) error {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", n.socket())
@@ -43,14 +46,22 @@ func (c *Cluster) newNode(name string) (*Node, error) {
 		}
 		return err
 	})
-	n.Kubelet = c.part(name+"-kubelet", func() []string {
+	n.Kubelet = c.part(name+"-kubelet", n.network, func() []string {
 		return []string{
 			binary("kubelet"), "--config=" + filepath.Join(n.dir, "kubelet.yaml"), "--kubeconfig=" + c.Kubeconfig(),
 			"--root-dir=" + filepath.Join(n.dir, "kubelet"), "--cert-dir=" + filepath.Join(n.dir, "pki"),
 			"--hostname-override=" + n.Name,
 		}
-	}, func(ctx context.Context) error { return c.healthyPlain(ctx, n.healthz) })
+	}, func(ctx context.Context) error { return c.healthyPlain(ctx, n.address(), n.healthz) })
 	return n, nil
+}
+
+// address returns the address at which the node's kubelet listens.
+func (n *Node) address() string {
+	if n.network != nil {
+		return n.network.Address()
+	}
+	return "127.0.0.1"
 }
 
 func (n *Node) socket() string { return filepath.Join(n.dir, "c.sock") }
@@ -85,8 +96,9 @@ authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {c
 authorization: {mode: Webhook}
 tlsCertFile: "%[2]s"
 tlsPrivateKeyFile: "%[3]s"
-address: 127.0.0.1
+address: %[6]s
 port: %[4]d
+healthzBindAddress: %[6]s
 healthzPort: %[5]d
 readOnlyPort: 0
 failSwapOn: false
@@ -123,7 +135,8 @@ func (n *Node) configure() error {
 			`{"cniVersion":"0.4.0","name":"none","plugins":[{"type":"none"}]}`, 0o644),
 		write(filepath.Join(n.dir, "containerd.toml"), fmt.Sprintf(containerdConfig, n.dir, pause.Name), 0o644),
 		write(filepath.Join(n.dir, "kubelet.yaml"),
-			fmt.Sprintf(kubeletConfig, n.dir, n.c.pair.cert, n.c.pair.key, n.kubelet, n.healthz), 0o644),
+			fmt.Sprintf(kubeletConfig, n.dir, n.c.pair.cert, n.c.pair.key, n.kubelet, n.healthz,
+				n.address()), 0o644),
 	)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
+	"github.com/elasticjob-go/elasticjob/test/internal/network"
 )
 
 // Part is one server of a Kubernetes. It can be killed, frozen and restarted with the same address and data. Its
@@ -16,6 +17,7 @@ import (
 type Part struct {
 	name    string
 	cluster *Cluster
+	network *network.Network // in which it runs; nil for the host's
 	command func() []string
 	answers func(ctx context.Context) error
 
@@ -27,7 +29,7 @@ type Part struct {
 // that: a kubelet ends while its containerd is not initialized, which listens before it is.
 func (p *Part) launch() (err error) {
 	for range starts {
-		if p.entered, p.pid, err = p.cluster.spaces.start(p.log(), p.command()...); err == nil {
+		if p.entered, p.pid, err = p.cluster.spaces.start(p.log(), p.network, p.command()...); err == nil {
 			err = await("start "+p.name, p.entered.Done(), p.answers)
 		}
 		if err == nil || p.Runs() {

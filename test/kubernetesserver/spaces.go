@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
+	"github.com/elasticjob-go/elasticjob/test/internal/network"
 )
 
 // spaces are the process and mount namespaces of a Kubernetes. They live as long as their first process, which ends
@@ -53,11 +55,14 @@ func newSpaces(dir, hosts string) (*spaces, error) {
 	return s, nil
 }
 
-// start starts a command in the namespaces. The returned process ends together with the command, whose process id is
-// pid.
-func (s *spaces) start(log string, command ...string) (p *child.Process, pid int, err error) {
-	cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(s.pid), "--pid", "--mount", "--"},
-		command...)...)
+// start starts a command in the namespaces, and in a network if it is not nil. The returned process ends together with
+// the command, whose process id is pid.
+func (s *spaces) start(log string, in *network.Network, command ...string) (p *child.Process, pid int, err error) {
+	enter := []string{"--target", strconv.Itoa(s.pid), "--pid", "--mount"}
+	if in != nil {
+		enter = append(enter, "--net=/run/netns/"+in.Name()) // nsenter opens it before it enters another /run
+	}
+	cmd := exec.Command("nsenter", slices.Concat(enter, []string{"--"}, command)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C.UTF-8"}
 	if p, err = child.Start(cmd, log); err != nil {
 		return nil, 0, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/elasticjob-go/elasticjob/test/internal/network"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 	"github.com/elasticjob-go/elasticjob/test/mesosserver"
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
@@ -47,7 +48,7 @@ type Cluster struct {
 	local   *local // the Mesos, if it is cluster/local
 	servers map[int]*server
 	// networks are those of the agents, by number, with Setup.Networks.
-	networks map[int]*Network
+	networks map[int]*network.Network
 }
 
 // Kind returns the kind of the cluster's Mesos.
@@ -138,7 +139,7 @@ func (c *Cluster) useLocal() { c.Mesos, c.Masters = c.local, c.MesosURL() }
 func newCluster(t testing.TB, bin Binaries, args ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{Machine: New(t, bin, args...), SessionTimeout: 2 * time.Second, servers: map[int]*server{},
-		networks: map[int]*Network{}}
+		networks: map[int]*network.Network{}}
 	t.Cleanup(c.end)
 	return c
 }

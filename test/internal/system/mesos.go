@@ -270,15 +270,5 @@ func (c *Cluster) agentIP(n int) string {
 	return loopbackIP(n)
 }
 
-// Network returns the network of an agent, and makes it at the first call. An agent runs in its network only if
-// Setup.Networks is set.
-func (c *Cluster) Network(n int) *Network {
-	c.Helper()
-	if c.networks[n] == nil {
-		c.networks[n] = newNetwork(c, n)
-	}
-	return c.networks[n]
-}
-
 // loopbackIP returns the address of an agent without a network of its own.
 func loopbackIP(n int) string { return fmt.Sprintf("127.0.0.%d", n+1) }

@@ -73,7 +73,7 @@ func (r *real) StartAgent(n int) {
 	}
 	namespace := ""
 	if r.setup.Networks {
-		namespace = r.c.Network(n).name
+		namespace = r.c.Network(n).Name()
 	}
 	r.agents[n] = mesosserver.StartAgent(r.c.TB, mesosserver.AgentOptions{
 		Dir: r.AgentDir(n), IP: r.c.agentIP(n), Namespace: namespace, Master: r.zk(), Resources: resources, Credentials: r.credentials,

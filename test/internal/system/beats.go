@@ -1,0 +1,184 @@
+package system
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/network"
+)
+
+// beat is a script that records ten times a second that it runs, with its fencing token, which is greater in each later
+// attempt of whatever run, and the time in seconds since the machine started.
+const beat = `#!/bin/sh
+while [ -e "$HOLD" ]; do
+	read -r now _ </proc/uptime
+	echo "$ELASTICJOB_FENCING_TOKEN $now" >>"$BEATS/$ELASTICJOB_JOB_NAME"
+	sleep 0.1
+done
+`
+
+// Beats are jobs of one shard each, whose runs end with Finish and record when they run. They show when two attempts of a
+// shard ran at once.
+type Beats struct {
+	m       *Machine
+	dir     string
+	env     map[string]string
+	release func()
+	runs    map[string]string // the last execution of each job
+	alone   map[string]bool   // whether the job is exclusive
+	seen    map[string]bool   // the overlaps that were returned
+}
+
+// NewBeats registers the app of the executions.
+func NewBeats(m *Machine) *Beats {
+	m.Helper()
+	path, release := m.Hold()
+	b := &Beats{m: m, dir: m.TempDir(), release: release, runs: map[string]string{}, alone: map[string]bool{},
+		seen: map[string]bool{}}
+	if err := os.Chmod(b.dir, 0o777); err != nil { // a pod runs as the user of its image
+		m.Fatal(err)
+	}
+	b.env = map[string]string{"HOLD": path, "BEATS": b.dir}
+	m.App("beats", Files{"bin/start.sh": beat}, nil)
+	return b
+}
+
+// Trigger registers a job with failover, whose lease lasts 10 s if it is exclusive and which may else be silent for 15 s,
+// and triggers it.
+func (b *Beats) Trigger(job string, exclusive bool) {
+	b.m.Helper()
+	b.m.Job(job, "beats", Doc{"exclusive": exclusive, "leaseSeconds": 10, "killGraceSeconds": 1, "failover": true,
+		"unreachableSeconds": 15, "memoryMB": 64, "env": b.env})
+	b.runs[job], b.alone[job] = b.m.Trigger(job), exclusive
+}
+
+// AwaitRunning waits until all shards run, and returns how many run on each agent. It triggers a job again whose
+// execution has ended, as after its fifth loss, or the loss with a second silent machine (rule E2).
+func (b *Beats) AwaitRunning() map[string]int {
+	b.m.Helper()
+	on := map[string]int{}
+	for job := range b.runs {
+		b.m.Until(job+" runs", func() string {
+			e := b.m.Execution(b.runs[job])
+			if e.Over() {
+				b.m.Logf("%s is %s: %s", e.ExecutionID, e.State, e.Reason)
+				b.runs[job] = b.m.Trigger(job)
+				return e.Reason
+			}
+			if len(e.Shards) == 0 || e.Shards[0].State != "RUNNING" {
+				return fmt.Sprintf("it is %+v", e)
+			}
+			on[e.Shards[0].Agent]++
+			return ""
+		})
+	}
+	return on
+}
+
+// Finish ends all tasks, and waits until all executions have finished.
+func (b *Beats) Finish() {
+	b.m.Helper()
+	b.release()
+	for _, id := range b.runs {
+		b.m.Await(id, "FINISHED")
+	}
+}
+
+// Overlap is how long an attempt of a shard went on after a later one had begun.
+type Overlap struct {
+	Job, Tokens string
+	Exclusive   bool
+	Seconds     float64
+}
+
+func (o Overlap) String() string {
+	return fmt.Sprintf("%s: the attempts with the tokens %s ran at once for %.2f s", o.Job, o.Tokens, o.Seconds)
+}
+
+// Overlaps finds the attempts that went on after a later one had begun, since the last call. It counts from the first
+// beat after that, because the earlier attempt may have been frozen in between.
+func (b *Beats) Overlaps() (found []Overlap) {
+	b.m.Helper()
+	for job := range b.runs {
+		for _, o := range b.overlapsOf(job) {
+			if key := o.Job + " " + o.Tokens; !b.seen[key] {
+				b.seen[key] = true
+				found = append(found, o)
+			}
+		}
+	}
+	return found
+}
+
+func (b *Beats) overlapsOf(job string) (found []Overlap) {
+	text, err := os.ReadFile(filepath.Join(b.dir, job))
+	if err != nil {
+		b.m.Fatal(err)
+	}
+	beats := map[int][]float64{}
+	for line := range strings.Lines(string(text)) {
+		var token int
+		var at float64
+		if n, _ := fmt.Sscan(line, &token, &at); n == 2 { // else it is still being written
+			beats[token] = append(beats[token], at)
+		}
+	}
+	for earlier, of := range beats {
+		for later := range beats {
+			late := slices.DeleteFunc(slices.Clone(of), func(at float64) bool { return at <= beats[later][0] })
+			if earlier < later && len(late) > 0 {
+				found = append(found, Overlap{job, fmt.Sprintf("%d and %d", earlier, later), b.alone[job],
+					late[len(late)-1] - late[0] + 0.1})
+			}
+		}
+	}
+	return found
+}
+
+// Partition is a way to cut a machine off. Its network is healed later.
+type Partition struct {
+	// Name says from what, such as "its agent from the master".
+	Name string
+	// Cut cuts off the machine of an agent.
+	Cut func(agent string)
+}
+
+// Storm cuts machines, by their agents, off for 5 to 45 s, one after the other in each of these ways. After each round
+// it waits until recovered returns and all shards run. Shards of exclusive jobs must never run twice at once; others
+// may, as documented, which is logged.
+func (b *Beats) Storm(rounds int, machines map[string]*network.Network, ways []Partition, recovered func()) {
+	b.m.Helper()
+	for round := range rounds {
+		on := b.AwaitRunning()
+		busy := slices.DeleteFunc(slices.Sorted(maps.Keys(machines)), func(agent string) bool { return on[agent] == 0 })
+		if len(busy) == 0 {
+			b.m.Fatalf("tasks run on %v, and none on %v", on, slices.Collect(maps.Keys(machines)))
+		}
+		agent := busy[rand.IntN(len(busy))]
+		way, pause := ways[round%len(ways)], time.Duration(5_000+rand.IntN(40_000))*time.Millisecond
+		way.Cut(agent)
+		time.Sleep(pause)
+		machines[agent].Heal()
+		recovered()
+		for agent := range machines { // it may have been cordoned, because it flaps
+			b.m.OK("POST", "/api/agent/"+agent+"/uncordon", "")
+		}
+		now := b.AwaitRunning()
+		for _, o := range b.Overlaps() {
+			if o.Exclusive {
+				b.m.Errorf("%v", o)
+			} else {
+				b.m.Logf("%v, as documented", o)
+			}
+		}
+		b.m.Logf("%d: %s was cut off, %s, for %s; tasks ran on %v, then on %v", round, agent, way.Name,
+			pause.Round(time.Second), on, now)
+	}
+	b.Finish()
+}
