@@ -188,11 +188,19 @@ func TestE5TheEndOfAnAttemptThatWasAwayCounts(t *testing.T) {
 		state  cluster.State
 		change func(*cluster.Update)
 		want   executions.State
+		before func(s *stage, executor string) // the end is reported; nil if nothing happens
 	}{
-		"it has finished":                 {cluster.Finished, func(*cluster.Update) {}, executions.Finished},
-		"it has failed":                   {cluster.Failed, func(*cluster.Update) {}, executions.Failed},
-		"its executor is gone":            {cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated), executions.Lost},
-		"its agent was removed meanwhile": {cluster.Gone, fromMaster(cluster.ReasonReconciliation), executions.Lost},
+		"it has finished": {cluster.Finished, func(*cluster.Update) {}, executions.Finished, nil},
+		"it has failed":   {cluster.Failed, func(*cluster.Update) {}, executions.Failed, nil},
+		"it has finished, and its executor has ended since": {cluster.Finished, func(*cluster.Update) {}, executions.Finished,
+			func(s *stage, executor string) {
+				s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: executor}))
+				if s.core.executors.Get(executor) != nil {
+					s.t.Fatal("the executor is still known")
+				}
+			}},
+		"its executor is gone":            {cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated), executions.Lost, nil},
+		"its agent was removed meanwhile": {cluster.Gone, fromMaster(cluster.ReasonReconciliation), executions.Lost, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,6 +208,9 @@ func TestE5TheEndOfAnAttemptThatWasAwayCounts(t *testing.T) {
 			l := s.runJob(oneShard)
 			s.reportUnreachable(l[0])
 			s.runFor(2 * time.Minute)
+			if test.before != nil {
+				test.before(s, l[0].Executor.ID)
+			}
 			s.update(l[0], test.state, test.change)
 			if e := s.execution(s.created[0]); e.Shards[0].State != test.want || len(orphanIDs(s.core)) > 0 {
 				t.Errorf("the execution is %+v, orphans %v; want the shard %s", e, orphanIDs(s.core), test.want)
