@@ -18,7 +18,8 @@
 // ([Client.KillChildren]) and ends with [ErrLost].
 //
 // If the supervisor may create a cgroup of version 2, it moves itself there; its descendants are then in this cgroup
-// too, and one write to it kills them all.
+// too, and one write to it kills them all. An exclusive task has a cgroup in it, by which its processes are recognized
+// whatever they drop.
 //
 // A process gets the files of its start ([Client.Start]) as its descriptors from 1 on; the first two are its output.
 // The executor sends these descriptors over a second socket, whose messages keep the descriptors of one start

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,11 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a cgroup of version 2 that holds the supervisor and all of its descendants. One write kills all of them at
-// once, even a process that the supervisor can't recognize by other means; a chain of forks can't escape it. The
-// cgroup lies below the cgroup in which the executor was started. The zero group means that there is no such cgroup,
-// because the process may not create it (see ownGroup) or the kernel can't kill a cgroup. A cgroup per task would
-// also be possible, but then, as measured, each start of a process takes half a millisecond longer.
+// group is a cgroup of version 2 that holds the supervisor and all of its descendants, or one exclusive task. One write
+// kills all of its processes at once, even a process that the supervisor can't recognize by other means; a chain of
+// forks can't escape it. The supervisor's cgroup lies below the one in which the executor was started, and those of
+// tasks lie in it. The zero group means that there is no such cgroup, because the process may not create it (see
+// ownGroup) or the kernel can't kill a cgroup. Other tasks have no group of their own, because then, as measured, each
+// start of a process takes half a millisecond longer.
 type group struct{ folder string }
 
 const groupPrefix = "elasticjob-"
@@ -45,6 +47,7 @@ func joinGroup() group {
 	for _, folder := range former {
 		pid := strings.TrimPrefix(filepath.Base(folder), groupPrefix)
 		if _, err := os.Stat("/proc/" + pid); errors.Is(err, fs.ErrNotExist) {
+			group{folder}.removeTasks()
 			_ = os.Remove(folder)
 		}
 	}
@@ -73,6 +76,29 @@ func (g group) leave() group {
 	return g
 }
 
+// ofTask creates a group for a task in this one, and removes those of earlier tasks. It returns the zero group if it
+// can't.
+func (g group) ofTask(id uint64) group {
+	g.removeTasks()
+	folder := filepath.Join(g.folder, strconv.FormatUint(id, 10))
+	if g == (group{}) || os.Mkdir(folder, 0o755) != nil {
+		return group{}
+	}
+	return group{folder}
+}
+
+// has reports whether a process is in the group.
+func (g group) has(pid int) bool {
+	if g == (group{}) {
+		return false
+	}
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
+	path := filepath.Join(filepath.Base(filepath.Dir(g.folder)), filepath.Base(g.folder))
+	return err == nil && slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "0::") && strings.Contains(line+"/", "/"+path+"/")
+	})
+}
+
 // kill kills all processes in the group.
 func (g group) kill() {
 	if g != (group{}) {
@@ -80,10 +106,22 @@ func (g group) kill() {
 	}
 }
 
-// remove removes the group. All processes in it must have ended. The kernel can take a moment to notice that, so
+// removeTasks removes the groups of tasks in this one that have no process left.
+func (g group) removeTasks() {
+	if g == (group{}) {
+		return
+	}
+	tasks, _ := filepath.Glob(filepath.Join(g.folder, "[0-9]*"))
+	for _, folder := range tasks {
+		_ = os.Remove(folder)
+	}
+}
+
+// remove removes the group with those of its tasks. All processes in it must have ended. The kernel can take a moment to notice that, so
 // remove tries for up to a second.
 func (g group) remove() {
 	for end := time.Now().Add(time.Second); g != (group{}) && time.Now().Before(end); <-time.After(time.Millisecond) {
+		g.removeTasks()
 		if err := os.Remove(g.folder); !errors.Is(err, unix.EBUSY) {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/lease"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
@@ -110,6 +111,29 @@ func TestX7MarksLost(t *testing.T) {
 		`setsid env -i prlimit --rttime=unlimited /bin/sh -c 'echo $$; exec /bin/sleep 1000' & while [ ! -s t.out ]; do sleep 0.01; done`))
 	wait(t, process)
 	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
+}
+
+// TestAsRootExclusiveTaskIsEndedWhole: with a lease, a process that drops everything by which it is recognized ends with
+// its task, although another task goes on: it can't leave the task's cgroup.
+func TestAsRootExclusiveTaskIsEndedWhole(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	other := start(t, client, shell(dir, "other", "exec sleep 1000"))
+	spec := shell(dir, "t", `setsid env -i prlimit --rttime=unlimited /bin/sh -c 'echo $$; trap "" TERM; exec /bin/sleep 1000' &
+while [ ! -s t.out ]; do sleep 0.01; done; `+"echo up >&2; exec sleep 1000")
+	spec.Until = lease.Now() + time.Minute
+	process := start(t, client, spec)
+	content(t, filepath.Join(dir, "t.err"))
+	if err := process.Kill(0); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, process)
+	if child := number(t, content(t, filepath.Join(dir, "t.out"))); alive(child) {
+		t.Error("a process of the task is left")
+	}
+	if !alive(other.PID) {
+		t.Error("another task was hit")
+	}
 }
 
 // TestX7SupervisorStopped: a supervisor that a task has stopped is continued.

@@ -97,9 +97,10 @@ func (p *process) runningOrphans() (names []string) {
 	return names
 }
 
-// owns reports whether a process in this process group belongs to the task p, by its group, its mark or its marker.
+// owns reports whether a process in this process group belongs to the task p, by that group, its mark, its marker or the
+// task's own cgroup.
 func (p *process) owns(pid, group int) bool {
-	return group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker)
+	return group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker) || p.group.has(pid)
 }
 
 // reportEnded looks at the tasks whose main process was reaped. It reports the end of those that have no other process
@@ -148,6 +149,9 @@ func (s *server) sweep() {
 				}
 				for _, pid := range left[p] {
 					killWithGroup(pid, p.pid)
+				}
+				if len(left[p]) > 0 {
+					p.group.kill()
 				}
 			}
 			done, changed := len(s.ending) == 0, s.changed

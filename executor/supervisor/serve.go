@@ -135,6 +135,7 @@ type process struct {
 	pid    int
 	marker string // NAME=value
 	mark   uint64
+	group  group // of a task with a lease
 	killed bool
 	killAt time.Time
 	timer  *time.Timer
@@ -216,6 +217,9 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 		return
 	}
 	p := &process{id: id, marker: spec.Marker, oomKills: s.oom.count()}
+	if spec.Until > 0 {
+		p.group = s.group.ofTask(id)
+	}
 	s.mu.Lock()
 	err := s.forkExec(p, spec, files)
 	startedAt := time.Now()
@@ -287,12 +291,26 @@ func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 		descriptors = append(descriptors, uintptr(fd))
 	}
 	p.mark = s.marks.next(p.id)
-	p.pid, err = s.limit.fork(spec.Processes, spec.As, func() (int, error) {
-		return syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
-			Dir: spec.Dir, Env: spec.Env, Files: descriptors,
-			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)},
+	attributes := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)}
+	if p.group != (group{}) {
+		if folder, err := syscall.Open(p.group.folder, syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
+			defer func() { _ = syscall.Close(folder) }()
+			attributes.UseCgroupFD, attributes.CgroupFD = true, folder
+		}
+	}
+	fork := func() (err error) {
+		p.pid, err = s.limit.fork(spec.Processes, spec.As, func() (int, error) {
+			return syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
+				Dir: spec.Dir, Env: spec.Env, Files: descriptors, Sys: attributes,
+			})
 		})
-	})
+		return err
+	}
+	if err = fork(); err != nil && attributes.UseCgroupFD {
+		// Some containers forbid the system call that forks into a cgroup.
+		attributes.UseCgroupFD, p.group = false, group{}
+		err = fork()
+	}
 	if err == nil {
 		raiseOOMScore(p.pid)
 	}
@@ -367,6 +385,9 @@ func (s *server) signal(p *process, sig syscall.Signal) {
 	_ = syscall.Kill(-p.pid, sig)
 	if group, err := syscall.Getpgid(p.pid); err == nil && group != p.pid {
 		_ = syscall.Kill(p.pid, sig)
+	}
+	if sig == syscall.SIGKILL {
+		p.group.kill()
 	}
 }
 

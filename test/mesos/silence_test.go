@@ -173,8 +173,8 @@ func TestSilentMachineIsBack(t *testing.T) {
 	})
 }
 
-// awaitHeartbeat waits until the only executor has sent a heartbeat.
-func awaitHeartbeat(c *system.Cluster) {
+// awaitHeartbeat waits until the only executor has sent a heartbeat, and returns when it sent the last one.
+func awaitHeartbeat(c *system.Cluster) (last time.Time) {
 	c.Helper()
 	c.Until("the executor is heard", func() string {
 		var view struct {
@@ -184,6 +184,8 @@ func awaitHeartbeat(c *system.Cluster) {
 		if len(view.Executors) != 1 || view.Executors[0].LastHeartbeat == nil {
 			return fmt.Sprintf("%+v", view)
 		}
+		last = *view.Executors[0].LastHeartbeat
 		return ""
 	})
+	return last
 }
