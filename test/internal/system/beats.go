@@ -58,36 +58,42 @@ func (b *Beats) Trigger(job string, exclusive bool) {
 	b.runs[job], b.alone[job] = b.m.Trigger(job), exclusive
 }
 
-// AwaitRunning waits until all shards run, and returns how many run on each agent. It triggers a job again whose
-// execution has ended, as after its fifth loss, or the loss with a second silent machine (rule E2).
+// AwaitRunning waits until all shards run, and returns how many run on each agent.
 func (b *Beats) AwaitRunning() map[string]int {
 	b.m.Helper()
 	on := map[string]int{}
 	for job := range b.runs {
-		b.m.Until(job+" runs", func() string {
-			e := b.m.Execution(b.runs[job])
-			if e.Over() {
-				b.m.Logf("%s is %s: %s", e.ExecutionID, e.State, e.Reason)
-				b.runs[job] = b.m.Trigger(job)
-				return e.Reason
-			}
-			if len(e.Shards) == 0 || e.Shards[0].State != "RUNNING" {
-				return fmt.Sprintf("it is %+v", e)
-			}
-			on[e.Shards[0].Agent]++
-			return ""
-		})
+		on[b.await(job, "RUNNING").Agent]++
 	}
 	return on
 }
 
-// Finish ends all tasks, and waits until all executions have finished.
+// Finish ends all tasks, and waits until all shards have finished.
 func (b *Beats) Finish() {
 	b.m.Helper()
 	b.release()
-	for _, id := range b.runs {
-		b.m.Await(id, "FINISHED")
+	for job := range b.runs {
+		b.await(job, "FINISHED")
 	}
+}
+
+// await waits until the shard of a job is in a state, and returns it. It triggers the job again if its execution ends in
+// another state, as after its fifth loss, or the loss with a second silent machine (rule E2).
+func (b *Beats) await(job, state string) (s Shard) {
+	b.m.Helper()
+	b.m.Until(job+" is "+state, func() string {
+		e := b.m.Execution(b.runs[job])
+		if len(e.Shards) > 0 && e.Shards[0].State == state {
+			s = e.Shards[0]
+			return ""
+		}
+		if e.Over() {
+			b.m.Logf("%s is %s: %s", e.ExecutionID, e.State, e.Reason)
+			b.runs[job] = b.m.Trigger(job)
+		}
+		return fmt.Sprintf("it is %+v", e)
+	})
+	return s
 }
 
 // Overlap is how long an attempt of a shard went on after a later one had begun.
