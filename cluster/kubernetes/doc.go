@@ -19,7 +19,7 @@
 // Two watchers list nodes and pods and follow their changes (watch.go). The session keeps an account of each node
 // (nodes.go) and a record of each pod (pods.go). The record of an unrelated pod holds the resources that the pod uses.
 // The record of one of the framework's pods also holds what package pod needs to produce updates. pod.Report
-// (pod/state.go) translates the state of a pod, or how it ended, into an update. Offers come from the accounts
+// (pod/state.go, and pod/end.go for ends) translates the state of a pod into an update. Offers come from the accounts
 // (offers.go): a node offers its allocatable resources less the requests of all of its pods. Events leave through one
 // queue, in the order in which the session detected them.
 //
