@@ -27,6 +27,29 @@
 //
 // Tasks stay in the executor's session, so that the agent finds them.
 //
+// # How a task ends
+//
+// The end of a task is reported when none of its processes is left, never when only its main process has ended: the
+// next attempt of its shard may begin on that report.
+//
+//	the main process ends by itself
+//	  reap    reaps it, and kills its process group in the same moment
+//	  sweep   kills what has left the group, round by round, until nothing is left; Exit.Left counts what was found
+//
+//	Process.Kill with a grace of 10 s
+//	   0 s    kill      SIGTERM to the main process and its group
+//	   3 s    reap      the main process has ended; sweep leaves the others the rest of the grace
+//	  10 s    the timer SIGKILL to the main process and its group, if it has not ended
+//	          sweep     SIGKILL to all others
+//
+//	the lease of an exclusive task is over (rule K5)
+//	          the executor requests a kill, and watchLeases makes the same kill by itself. So it does not matter which of
+//	          the two hangs. A kill can only shorten the grace of an earlier one, so the second changes nothing. If both
+//	          come late, because the machine was suspended, what has passed since the end of the lease is taken off.
+//
+// A signal must not hit a process that has got the pid of an ended one. A child keeps its pid until it is reaped, so
+// signals and reaping exclude each other (server.mu). That holds for orphans, too: they are children of this process.
+//
 // If an executor has a container of its own, it is the container's first process. No task can kill that process,
 // and everything ends with it. Such an executor is its own supervisor ([Inside]), which saves the memory and the
 // start of a second process. Only an exclusive task has a supervisor there, too, because it must end with its lease

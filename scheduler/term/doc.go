@@ -33,6 +33,18 @@
 //  5. Requesters are answered. Crash before: their connections break, and an Idempotency-Key makes it safe to repeat
 //     the request (T3).
 //
+// # Why two leaders do no harm
+//
+// A leader does not know that another one has begun. It may have been frozen, or cut off from the registry, and go on
+// with what it was doing. Nothing prevents that, so nothing relies on it:
+//
+//   - Every commit is conditional on the term, so a deposed leader can store nothing. The order above
+//     puts the commit first, so what is not stored has no effect either.
+//   - A call that left before could be late. The master and the API server take calls of one subscription only, and the
+//     next leader subscribes before it decides anything about tasks.
+//   - An answer to a lease request is no call to the cluster. It leaves after a read of the registry, begun after the
+//     request arrived, has confirmed the term (rule K5).
+//
 // machine.go has the inputs and the time of the next round, step.go a step with its commit, change.go a change of
 // configuration with its two commits, edits.go external edits, calls.go the call queues, subscription.go sessions and
 // the reasons why a leader abdicates, end.go the end of a term and the answers to requests at that time.

@@ -1,10 +1,3 @@
-// Package attempts follows the task of each attempt from its launch to its end: it applies status updates and executor
-// reports, sends kills, enforces timeouts, and decides what the end of an attempt means and what follows from it
-// (rules E1 to E6, K1 to K4, S1 to S5). An attempt that it abandons becomes an orphan.
-//
-// The records of attempts belong to package executions and those of orphans to package orphans; this package changes
-// both through their transitions only. Its own state is the times of its checks and what it knows of silent executors;
-// none of that is stored. It launches nothing: a shard that is to run again waits for package placement.
 package attempts
 
 import (

@@ -1,8 +1,3 @@
-// Package placement decides which shard goes where. A Placement matches waiting shards with the offers at hand,
-// launches the shards that fit, and holds, declines and requests offers, so that other frameworks get the resources
-// that this one does not need. It owns the offers, the reservation, and the unanswered ACCEPTs. No other package can
-// change them, and none of them is stored. Sessions, offers and answers come in through its methods; Launch and
-// ManageOffers decide once in each step. Package attempts decides what follows after the launch.
 package placement
 
 import (
