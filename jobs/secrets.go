@@ -65,7 +65,12 @@ func isSecretHeader(name string) bool {
 type textKey struct{ field, name string }
 
 // path returns the location as it is written in violations.
-func (key textKey) path() string { return strings.TrimSuffix(key.field+"."+key.name, ".") }
+func (key textKey) path() string {
+	if key.name == "" {
+		return key.field
+	}
+	return key.field + "." + key.name
+}
 
 // property returns the known property at the location; nil if there is none.
 func (key textKey) property() *property {

@@ -157,11 +157,9 @@ const stagedSweeps = 6
 func (as *Attempts) endUnresponsiveExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
 	x := as.st.Executors.Get(s.Executor())
-	// While no offers arrive, a report about the task shows that its agent is there.
-	agentPresent := as.st.Agents.Registered(s.Agent()) || s.Reported()
 	// If only the executor is silent, its agent is not away: a stopped executor sends no heartbeats, either.
 	agentAway := !s.Unreachable().IsZero() && (!s.Silent() || s.Away())
-	canAnswer := agentPresent && !agentAway && s.Seen() >= executions.SeenStaging && s.AcceptSeq() == 0
+	canAnswer := !agentAway && s.Seen() >= executions.SeenStaging && s.AcceptSeq() == 0
 	if x == nil || x.Unresponsive() || x.Pending() > 0 || !canAnswer {
 		return
 	}

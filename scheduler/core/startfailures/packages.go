@@ -149,12 +149,12 @@ func (fs *Set) WaitReason(w PackageWait) reason.Reason {
 	return reason.PackageBeingTried(w.failure.WhatFailed(), w.failure.Tries, w.probe)
 }
 
-// IsShared reports whether another app shares this app's failure to fetch, which must exist. The Reason of the failure
-// may then come from a run of the other app.
+// IsShared reports whether another app shares this app's failure to fetch. The Reason of the failure may then come from
+// a run of the other app.
 func (fs *Set) IsShared(appName string) bool {
 	f := fs.byApp[appName][EveryAgent]
 	for name, of := range fs.byApp {
-		if name != appName && of[EveryAgent] == f {
+		if f != nil && name != appName && of[EveryAgent] == f {
 			return true
 		}
 	}
