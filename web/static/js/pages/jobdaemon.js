@@ -12,8 +12,8 @@ import { Time } from '../pieces/time.js'
 import { link } from '../routes.js'
 
 const t = texts(
-  { title: 'Standing execution', none: 'No standing execution', noneHelp: 'A daemon has one while it is enabled.', shard: 'Shard', state: 'State', next: 'Next fire', last: 'Last run', took: 'Duration', runs: 'Runs', failed: 'Failed', skipped: 'Skipped', agent: 'Agent', log: 'Log', now: 'running' },
-  { title: '常驻执行', none: '没有常驻执行', noneHelp: '常驻作业启用后保持一次常驻执行。', shard: '分片', state: '状态', next: '下次触发', last: '最近运行', took: '耗时', runs: '运行次数', failed: '失败', skipped: '跳过', agent: 'Agent', log: '日志', now: '正在运行' },
+  { title: 'Standing execution', none: 'No standing execution', noneHelp: 'A daemon has one while it is enabled.', shard: 'Shard', state: 'State', next: 'Next fire', last: 'Last run', took: 'Duration', runs: 'Runs', failed: 'Failed', skipped: 'Skipped', agent: 'Agent', log: 'Log', now: 'running', failure: 'Last failure of shard {item}:' },
+  { title: '常驻执行', none: '没有常驻执行', noneHelp: '常驻作业启用后保持一次常驻执行。', shard: '分片', state: '状态', next: '下次触发', last: '最近运行', took: '耗时', runs: '运行次数', failed: '失败', skipped: '跳过', agent: 'Agent', log: '日志', now: '正在运行', failure: '分片 {item} 最近一次失败：' },
 )
 
 /** @param {{job: string, explain: any, jobZone: string}} props */
@@ -24,7 +24,7 @@ export function Daemon({ job, explain, jobZone }) {
   const execution = useResource(id ? `/api/execution/${seg(id)}` : null, { on: (c) => c.executions.includes(id), every: 10_000 })
   const e = execution.data
   return html`<section class="box" style=${{ minHeight: '132px' }}><h2>${t('title')}</h2>
-    ${!id ? html`<${Empty} title=${t('none')}><p>${t('noneHelp')}</p></${Empty}>` : e && html`<p><a href=${link.execution(e.executionId)}>${e.executionId}</a> <${State} of=${e.state} /></p><${DaemonShards} shards=${e.shards} jobZone=${jobZone} />`}
+    ${!id ? html`<${Empty} title=${t('none')}><p>${t('noneHelp')}</p></${Empty}>` : e && html`<p><a href=${link.execution(e.executionId)}>${e.executionId}</a> <${State} of=${e.state} /></p><${DaemonShards} shards=${e.shards} jobZone=${jobZone} />${e.shards.map((/** @type {any} */ s) => s.daemon?.lastFailure && html`<p key=${s.item} class="small">${t('failure', { item: s.item })} <${Time} at=${s.daemon.lastFailure.completeTime} jobZone=${jobZone} />, ${s.daemon.lastFailure.failureCause}</p>`)}`}
   </section>`
 }
 
