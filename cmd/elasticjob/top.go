@@ -122,8 +122,9 @@ func (a *cli) runLive(ctx context.Context, c *client.Client, s *screen, keys, ou
 			if isQuit(key) {
 				return nil
 			}
-			stale = s.handleKey(key) || stale
-			readAt = time.Time{}
+			if s.handleKey(key) {
+				stale, readAt = true, time.Time{}
+			}
 		case <-changes:
 			stale = true
 		case got := <-received:

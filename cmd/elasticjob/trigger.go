@@ -199,12 +199,17 @@ func (n *waitNotice) set(text string) {
 	defer n.mu.Unlock()
 	switch n.now = text; {
 	case text != "" && n.timer == nil:
-		n.timer = time.AfterFunc(n.delay, func() {
+		var timer *time.Timer
+		timer = time.AfterFunc(n.delay, func() {
 			n.mu.Lock()
 			defer n.mu.Unlock()
+			if n.timer != timer {
+				return // the run has gone on meanwhile
+			}
 			n.due = true
 			n.printNews()
 		})
+		n.timer = timer
 	case text == "" && n.timer != nil:
 		n.timer.Stop()
 		n.timer, n.due, n.shown = nil, false, ""

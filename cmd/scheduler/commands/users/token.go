@@ -90,7 +90,7 @@ func parseLifetime(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int
 		n, err = strconv.Atoi(days)
-		d = time.Duration(min(n, 100_000)) * 24 * time.Hour // 100,000 days do not overflow, and are refused below
+		d = time.Duration(max(0, min(n, 100_000))) * 24 * time.Hour // neither overflows, and both are refused below
 	}
 	if err != nil || d <= 0 || d > maxLifetime {
 		return 0, errors.New("must be days as 90d or a duration such as 12h, up to 36500d")

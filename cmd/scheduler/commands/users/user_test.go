@@ -75,6 +75,7 @@ func TestUsersBeforeTheFirstStart(t *testing.T) {
 		{"", "token add ci --role operator", "!there is an API token ci", ""},
 		{"", "token add x --role operator --expires 0d", "!must be days as 90d", ""},
 		{"", "token add x --role operator --expires soon", "!must be days as 90d", ""},
+		{"", "token add x --role operator --expires=-213503d", "!must be days as 90d", ""}, // its nanoseconds overflow to 23 h
 		{"", "token add x --role metrics --apps a", "!for all apps", ""},
 		{"", "token list", "ci     operator   b-*", ""},
 		{"", "token rm cx", "!no API token \"cx\"", ""},
