@@ -54,34 +54,34 @@ func startProgram(t *testing.T, args ...string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := make(chan struct{})
+	outputRead := make(chan struct{})
 	go func() {
-		defer close(read)
+		defer close(outputRead)
 		for text := bufio.NewScanner(out); text.Scan(); {
 			p.lines <- text.Text()
 		}
 	}()
 	p.wait = sync.OnceValue(func() error {
-		<-read
+		<-outputRead
 		return p.cmd.Wait()
 	})
 	t.Cleanup(p.kill)
 	return p
 }
 
-// says waits for a line with this prefix and returns the rest of it.
-func (p *program) says(prefix string) string {
+// awaitLine waits for a line with this prefix and returns the rest of it.
+func (p *program) awaitLine(prefix string) string {
 	p.t.Helper()
-	late := time.After(processDeadline)
+	deadline := time.After(processDeadline)
 	for {
 		select {
 		case line := <-p.lines:
-			if rest, is := strings.CutPrefix(line, prefix); is {
+			if rest, found := strings.CutPrefix(line, prefix); found {
 				return rest
 			}
-		case <-late:
+		case <-deadline:
 			p.kill()
-			p.t.Fatalf("%v does not say %q: %s", p.cmd.Args[1:], prefix, &p.log)
+			p.t.Fatalf("%v does not print %q: %s", p.cmd.Args[1:], prefix, &p.log)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func startMaster(t *testing.T, dir, listen string, more ...string) (p *program, 
 	t.Helper()
 	p = startProgram(t, append([]string{"local-cluster", "--agents", "0", "--listen", listen, "--data-dir", dir},
 		more...)...)
-	url, _, _ = strings.Cut(p.says("local cluster: master "), " ")
+	url, _, _ = strings.Cut(p.awaitLine("local cluster: master "), " ")
 	return p, url
 }
 
@@ -114,7 +114,7 @@ func agents(t *testing.T, url string, own *mesos.Credentials) map[string]bool {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var told struct {
+	var decoded struct {
 		GetAgents struct {
 			Agents []struct {
 				Active    bool
@@ -122,22 +122,22 @@ func agents(t *testing.T, url string, own *mesos.Credentials) map[string]bool {
 			}
 		} `json:"get_agents"`
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
+	if err := json.NewDecoder(answer.Body).Decode(&decoded); err != nil {
 		t.Fatal(err)
 	}
 	active := map[string]bool{}
-	for _, a := range told.GetAgents.Agents {
+	for _, a := range decoded.GetAgents.Agents {
 		active[a.AgentInfo.ID.Value] = a.Active
 	}
 	return active
 }
 
-// until waits until this many agents are connected and this many are not.
-func until(t *testing.T, url string, own *mesos.Credentials, connected, away int) map[string]bool {
+// awaitAgents waits until this many agents are connected and this many are not. It returns all of them.
+func awaitAgents(t *testing.T, url string, own *mesos.Credentials, connected, away int) map[string]bool {
 	t.Helper()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for late := time.Now().Add(processDeadline); ; <-look.C {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(processDeadline); ; <-tick.C {
 		all, found := agents(t, url, own), 0
 		for _, active := range all {
 			if active {
@@ -147,7 +147,7 @@ func until(t *testing.T, url string, own *mesos.Credentials, connected, away int
 		if found == connected && len(all) == connected+away {
 			return all
 		}
-		if time.Now().After(late) {
+		if time.Now().After(deadline) {
 			t.Fatalf("agents are %v, want %d connected and %d away", all, connected, away)
 		}
 	}
@@ -158,7 +158,7 @@ func TestLocalClusterOfProcesses(t *testing.T) {
 	dir := t.TempDir()
 	master, url := startMaster(t, filepath.Join(dir, "master"), "127.0.0.1:0")
 	secrets := filepath.Join(dir, "master", "credentials.json")
-	if hint := master.says("start a scheduler:"); !strings.Contains(hint,
+	if hint := master.awaitLine("start a scheduler:"); !strings.Contains(hint,
 		"--mesos "+url+" --mesos-credentials-file "+secrets) {
 		t.Errorf("hint %q", hint)
 	}
@@ -170,17 +170,17 @@ func TestLocalClusterOfProcesses(t *testing.T) {
 		t.Helper()
 		p := startProgram(t, "local-agent", "--master", url, "--ip", ip, "--credentials", secrets, "--data-dir",
 			filepath.Join(dir, name), "--cpus", "1", "--memory", "64")
-		p.says("ready")
+		p.awaitLine("ready")
 		return p
 	}
 	startAgent("one", "127.0.0.1")
 	two := startAgent("two", "127.0.0.2")
-	all := until(t, url, own, 2, 0)
+	all := awaitAgents(t, url, own, 2, 0)
 
 	two.kill()
-	until(t, url, own, 1, 1)
+	awaitAgents(t, url, own, 1, 1)
 	two = startAgent("two", "127.0.0.2")
-	for id := range until(t, url, own, 2, 0) {
+	for id := range awaitAgents(t, url, own, 2, 0) {
 		if !all[id] {
 			t.Errorf("agent %s is new", id)
 		}
@@ -190,7 +190,7 @@ func TestLocalClusterOfProcesses(t *testing.T) {
 		master.kill()
 		master, _ = startMaster(t, filepath.Join(dir, "master"), strings.TrimPrefix(url, "http://"), "--registry",
 			registry)
-		until(t, url, own, 2, 0)
+		awaitAgents(t, url, own, 2, 0)
 	}
 	for _, p := range []*program{two, master} {
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAFatalErrorIsToldOnce: a fatal error is printed as text before the log begins, and only in the log after that.
-func TestAFatalErrorIsToldOnce(t *testing.T) {
+// A fatal error is printed as text before the log begins, and only in the log after that.
+func TestFatalErrorIsPrintedOnce(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,15 +27,15 @@ func TestAFatalErrorIsToldOnce(t *testing.T) {
 		p := startProgram(t, test.args...)
 		var exit *exec.ExitError
 		if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-			t.Errorf("%s: it ended with %v", name, err)
+			t.Errorf("%s: the server ended with %v", name, err)
 		}
-		told := p.log.String()
-		if strings.Count(told, test.want) != 1 {
-			t.Errorf("%s: it says\n%s", name, told)
+		output := p.log.String()
+		if strings.Count(output, test.want) != 1 {
+			t.Errorf("%s: the output is\n%s", name, output)
 		}
-		for line := range strings.Lines(told) {
+		for line := range strings.Lines(output) {
 			if !strings.HasPrefix(line, test.begin) {
-				t.Errorf("%s: it says %s", name, line)
+				t.Errorf("%s: the output has the line %s", name, line)
 			}
 		}
 	}

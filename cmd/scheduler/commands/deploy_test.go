@@ -93,8 +93,8 @@ func knownFlags(t *testing.T, where string, environment map[string]string, args 
 	return flags
 }
 
-// TestUnitsGiveFlagsThatThereAre: the systemd units and the example of their environment use existing flags.
-func TestUnitsGiveFlagsThatThereAre(t *testing.T) {
+// TestSystemdUnitsUseExistingFlags: the systemd units and the example of their environment use existing flags.
+func TestSystemdUnitsUseExistingFlags(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"elasticjob.service", "elasticjob-local.service"} {
 		line := regexp.MustCompile(`(?m)^ExecStart=/opt/elasticjob/scheduler (.*)$`).FindStringSubmatch(text(t,

@@ -71,14 +71,15 @@ func TestKubernetesServers(t *testing.T) {
 	}
 }
 
-// TestKubernetesLeases: jobs' pods find the port for leases of every server, also of one that is not ready, by the name
-// in --lease-urls. With the network policy they reach no other port, and nobody else reaches that one.
+// TestKubernetesLeases: by the name in --lease-urls, jobs' pods find the port for leases of every server, even of one
+// that is not ready. With the network policy, jobs' pods reach no other port of the servers, and other clients do not
+// reach the port for leases.
 func TestKubernetesLeases(t *testing.T) {
 	t.Parallel()
-	objects := func(path, kind string, each func(content []byte)) {
+	objects := func(path, kind string, handle func(content []byte)) {
 		for part := range strings.SplitSeq(text(t, path), "\n---\n") {
 			if strings.Contains(part, "\nkind: "+kind+"\n") {
-				each([]byte(part))
+				handle([]byte(part))
 			}
 		}
 	}
@@ -105,11 +106,11 @@ func TestKubernetesLeases(t *testing.T) {
 		t.Fatalf("the Service is %+v", leases.Spec)
 	}
 	port := leases.Spec.Ports[0]
-	at := fmt.Sprintf(":%d", port.Port)
-	if want := "http://" + leases.Name + "." + leases.Namespace + ".svc" + at; environment["ELASTICJOB_LEASE_URLS"] != want {
+	suffix := fmt.Sprintf(":%d", port.Port)
+	if want := "http://" + leases.Name + "." + leases.Namespace + ".svc" + suffix; environment["ELASTICJOB_LEASE_URLS"] != want {
 		t.Errorf("pods ask %s, not %s", environment["ELASTICJOB_LEASE_URLS"], want)
 	}
-	if listen := environment["ELASTICJOB_LEASE_LISTEN"]; listen != "0.0.0.0"+at {
+	if listen := environment["ELASTICJOB_LEASE_LISTEN"]; listen != "0.0.0.0"+suffix {
 		t.Errorf("servers listen on %s", listen)
 	}
 	if !slices.ContainsFunc(server.Ports, func(p corev1.ContainerPort) bool {

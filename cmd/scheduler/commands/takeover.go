@@ -117,15 +117,15 @@ func (t *takeover) run(ctx context.Context, out io.Writer) error {
 	return r.write(out)
 }
 
-// namespaceReport says what will happen to the apps and jobs of a namespace. readNamespace sets the fields of the
-// first group; write counts those of the second one.
+// namespaceReport says what will happen to the apps and jobs of a namespace. readNamespace sets the fields of the first
+// group. write sets the counts of the second group.
 type namespaceReport struct {
 	apps, jobs map[string]config.Document
 	// disabled has the paths of the nodes that disable an app or a job.
 	disabled map[string]bool
 	// waiting is the number of queued runs of each job, as the node has it.
 	waiting map[string]string
-	// lost is the number of shards of each job that are to be run again, running that of its stored tasks.
+	// lost is the number of shards of each job that will run again. running is the number of its stored tasks.
 	lost, running map[string]int
 	framework     string // the framework's id
 

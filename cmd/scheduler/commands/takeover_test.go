@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// originalJob is a document as ElasticJob-Cloud 3.0.1 writes it, without what lines add.
+// originalJob returns the document of a job as ElasticJob-Cloud 3.0.1 writes it, followed by the given lines.
 func originalJob(name, lines string) string {
 	return "appName: my_app\ncpuCount: 0.1\ncron: 0/5 * * * * ?\ndescription: ''\ndisabled: false\nfailover: false\n" +
 		"jobExecutionType: TRANSIENT\njobName: " + name + "\njobParameter: ''\nmaxTimeDiffSeconds: 0\nmemoryMB: 64.0\n" +

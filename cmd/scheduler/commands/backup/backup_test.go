@@ -30,26 +30,26 @@ func TestReadBackup(t *testing.T) {
 		changed := bytes.Clone(backup)
 		changed[i] ^= 1
 		if _, _, err := readBackup(bytes.NewReader(changed)); err == nil {
-			t.Errorf("with another byte %d it is read: %s", i, changed)
+			t.Errorf("a backup with byte %d changed is accepted: %s", i, changed)
 		}
 		if _, _, err := readBackup(bytes.NewReader(backup[:i])); err == nil {
-			t.Errorf("of its %d bytes %d are taken for the whole", len(backup), i)
+			t.Errorf("the first %d of %d bytes are accepted as a backup", i, len(backup))
 		}
 	}
 	if _, _, err := readBackup(strings.NewReader(string(backup) + "{}\n")); err == nil ||
 		!strings.Contains(err.Error(), "damaged") {
-		t.Errorf("with a line more it is read: %v", err)
+		t.Errorf("a backup with an additional line: %v", err)
 	}
 }
 
-// TestRaiseToken: after a restore fencing tokens go on above those that were handed out since the backup.
+// TestRaiseToken: after a restore, new fencing tokens are greater than those that were handed out since the backup.
 func TestRaiseToken(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_790_000_000_000)
 	for name, tt := range map[string]struct {
 		stored string
 		next   int64
-		want   string // the stored limit then; "" for an error
+		want   string // the limit that is stored afterwards; "" for an error
 	}{
 		"older than the clock":          {"1780000000000", 0, "1780000000000"},
 		"reserved a moment ago":         {"1790000000999", 0, "1790000000999"},

@@ -22,8 +22,8 @@ type backupHeader struct {
 	// Namespace is the namespace in ZooKeeper; empty for a registry in SQL.
 	Namespace string    `json:"namespace"`
 	Taken     time.Time `json:"taken"`
-	// Digest is true if not everyone who reached the registry could read the nodes: a digest or a database protected
-	// them.
+	// Digest is true if the registry restricted who could read the nodes: ZooKeeper by a digest, or a database by its
+	// accounts.
 	Digest bool `json:"digest"`
 	// Nodes is the number of nodes that follow, so that a truncated backup is detected.
 	Nodes int `json:"nodes"`

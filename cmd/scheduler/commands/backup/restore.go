@@ -49,9 +49,10 @@ for that user only. This is required if only one user could read the nodes of th
 	return cmd
 }
 
-// raiseToken ensures that the fencing tokens of restored servers are greater than all that were handed out after the
-// backup was made (rule K6). Servers begin at the clock, which is greater if it is right. If the clock is behind the
-// tokens in the backup, it is or was wrong, and next has to say a token that is greater than all.
+// raiseToken ensures that the fencing tokens of restored servers are greater than all tokens that were handed out after
+// the backup was made (rule K6). Servers begin with the time as a token, and a correct clock is ahead of all tokens. If
+// the clock is behind the tokens in the backup, it is wrong now or was wrong then. In that case the user must give the
+// first token as next. next is 0 if the user gave none.
 func raiseToken(nodes []zookeeper.Node, now time.Time, next int64) error {
 	i := slices.IndexFunc(nodes, func(n zookeeper.Node) bool { return n.Path == store.PathFencing })
 	switch {

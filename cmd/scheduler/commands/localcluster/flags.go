@@ -64,9 +64,9 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		o.AgentIP = ip
 		bad.Unless(strings.HasPrefix(f.Join, "http://"), "--master %q: must be http://host:port", f.Join)
 	}
-	share := float64(max(f.Agents, 1))
-	o.CPUs = cmp.Or(f.CPUs, commandline.DefaultCPUs()/share)
-	o.MemoryMB = cmp.Or(f.MemoryMB, float64(int(commandline.DefaultMemory()/share)))
+	agents := float64(max(f.Agents, 1))
+	o.CPUs = cmp.Or(f.CPUs, commandline.DefaultCPUs()/agents)
+	o.MemoryMB = cmp.Or(f.MemoryMB, float64(int(commandline.DefaultMemory()/agents)))
 	bad.CheckMachine("--", o.CPUs, o.MemoryMB)
 	if f.NoCredentials && f.credentials != "" {
 		bad.Add("--no-credentials and --credentials contradict each other")

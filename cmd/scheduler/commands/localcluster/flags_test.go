@@ -53,8 +53,8 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsEmptyIsRefused: if a script's own variable is not set, the empty value must not switch off a setting.
-func TestWhatIsEmptyIsRefused(t *testing.T) {
+// TestEmptyFlagsAreRefused: if a script's own variable is not set, the empty value must not switch off a setting.
+func TestEmptyFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("local-cluster", pflag.ContinueOnError)
 	new(clusterFlags).addShared(flags)

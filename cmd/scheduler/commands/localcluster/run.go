@@ -42,10 +42,10 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	}
 	fmt.Fprint(out, f.nextSteps(cluster, credentials))
 
-	ready, stopWaiting := context.WithCancel(ctx)
+	readyCtx, stopWaiting := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		if cluster.Ready(ready) == nil && opts.Agents > 0 {
+		if cluster.Ready(readyCtx) == nil && opts.Agents > 0 {
 			fmt.Fprintln(out, "ready: all agents of this process have registered")
 		}
 	})

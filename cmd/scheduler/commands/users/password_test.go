@@ -16,8 +16,8 @@ import (
 // terminals keeps the files of all terminals open.
 var terminals sync.Map
 
-// terminal creates a terminal. Text written to keys is typed on it. It stays open for the whole process, because an
-// interrupted read may still use its file descriptor.
+// terminal creates a terminal. A text written to keys is typed on it. The terminal stays open until the process ends,
+// because an interrupted read may still use its file descriptor.
 func terminal(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -61,6 +61,7 @@ func (s *shown) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
+// await waits until the question is shown and the terminal's echo is off.
 func (s *shown) await(t *testing.T, question string, tty int) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -74,7 +75,7 @@ func (s *shown) await(t *testing.T, question string, tty int) {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-deadline:
-			t.Errorf("nobody asks %q, or it would be shown", question)
+			t.Errorf("the question %q is not asked, or the echo is on", question)
 			return
 		}
 	}
@@ -131,7 +132,7 @@ func TestPasswordInterrupted(t *testing.T) {
 	if !echoes(t, fd) {
 		t.Error("the terminal does not show what is typed any more")
 	}
-	if _, err := fmt.Fprintln(keys, "for who still reads"); err != nil {
+	if _, err := fmt.Fprintln(keys, "a line for the read that is still blocked"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -61,7 +61,7 @@ func TestCommandsBesideAServer(t *testing.T) {
 		"token rm ci":                            "!there is no API token ci",
 		"token list":                             "!502",
 	} {
-		out, _, err := typed(t, "a password", append(strings.Split(args, " "), "--data-dir", dir)...)
+		out, _, err := runCommand(t, "a password", append(strings.Split(args, " "), "--data-dir", dir)...)
 		if want, fails := strings.CutPrefix(want, "!"); fails != (err != nil) ||
 			!strings.Contains(out+fmt.Sprint(err), want) || err != nil && strings.Contains(err.Error(), "a password") {
 			t.Errorf("%s: %q, %v, want %q", args, out, err, want)
@@ -91,7 +91,7 @@ func TestStaleSocket(t *testing.T) {
 	if err := stale.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := typed(t, "", "user", "list", "--data-dir", dir); err == nil ||
+	if _, _, err := runCommand(t, "", "user", "list", "--data-dir", dir); err == nil ||
 		!strings.Contains(err.Error(), "no registry") {
 		t.Errorf("with a stale socket: %v", err)
 	}

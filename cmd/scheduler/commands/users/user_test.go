@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// typed runs a command line with this standard input.
-func typed(t *testing.T, input string, args ...string) (out, notes string, err error) {
+// runCommand runs a command line with this standard input.
+func runCommand(t *testing.T, input string, args ...string) (out, notes string, err error) {
 	t.Helper()
 	cmd := &cobra.Command{Use: "scheduler", SilenceErrors: true, SilenceUsage: true}
 	cmd.AddCommand(Commands()...)
@@ -85,7 +85,7 @@ func TestUsersBeforeTheFirstStart(t *testing.T) {
 		{"", "user list --zk-namespace x", "!no effect without --zk", ""},
 	} {
 		args := append(strings.Split(step.args, " "), "--data-dir", dir)
-		out, notes, err := typed(t, step.input, args...)
+		out, notes, err := runCommand(t, step.input, args...)
 		want, fails := strings.CutPrefix(step.out, "!")
 		switch {
 		case fails && (err == nil || !strings.Contains(err.Error(), want)):
@@ -111,25 +111,25 @@ func TestListsAsJSON(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, args := range []string{"user add ann --role viewer --apps a-*", "token add ci --role admin"} {
-		if _, _, err := typed(t, "a password", append(strings.Split(args, " "), "--data-dir", dir)...); err != nil {
+		if _, _, err := runCommand(t, "a password", append(strings.Split(args, " "), "--data-dir", dir)...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out, _, err := typed(t, "", "user", "list", "--json", "--data-dir", dir)
+	out, _, err := runCommand(t, "", "user", "list", "--json", "--data-dir", dir)
 	var users []auth.Account
 	if err != nil || json.Unmarshal([]byte(out), &users) != nil || len(users) != 1 || users[0].Name != "ann" ||
 		users[0].Role != auth.Viewer || users[0].Created.IsZero() {
 		t.Errorf("%s, %v", out, err)
 	}
-	out, _, err = typed(t, "", "token", "list", "--json", "--data-dir", dir)
+	out, _, err = runCommand(t, "", "token", "list", "--json", "--data-dir", dir)
 	if err != nil || !strings.Contains(out, `"name":"ci","role":"admin"`) || strings.Contains(out, "hash") ||
 		strings.Contains(out, "expires") {
 		t.Errorf("%s, %v", out, err)
 	}
-	if _, _, err := typed(t, "", "user", "rm", "ann", "--data-dir", dir); err != nil {
+	if _, _, err := runCommand(t, "", "user", "rm", "ann", "--data-dir", dir); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, err := typed(t, "", "user", "list", "--json", "--data-dir", dir); err != nil || out != "[]\n" {
+	if out, _, err := runCommand(t, "", "user", "list", "--json", "--data-dir", dir); err != nil || out != "[]\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 }
@@ -150,7 +150,7 @@ func TestUsersNeedTheServersDatabase(t *testing.T) {
 	}
 	const password = "a password of many words"
 	for _, args := range []string{"user list", "user add ann --role admin", "token add ci --role viewer"} {
-		if _, _, err := typed(t, password, append(strings.Fields(args), "--registry", other)...); err == nil ||
+		if _, _, err := runCommand(t, password, append(strings.Fields(args), "--registry", other)...); err == nil ||
 			!strings.Contains(err.Error(), "no scheduler has ever used it") ||
 			!strings.Contains(err.Error(), "start a server first") {
 			t.Errorf("%s in an empty database: %v", args, err)
@@ -162,10 +162,10 @@ func TestUsersNeedTheServersDatabase(t *testing.T) {
 		databaseOf(t, other)).Scan(&tables); err != nil || tables > 0 {
 		t.Errorf("%d tables, %v", tables, err)
 	}
-	if _, _, err := typed(t, password, "user", "add", "ann", "--role", "admin", "--registry", used); err != nil {
+	if _, _, err := runCommand(t, password, "user", "add", "ann", "--role", "admin", "--registry", used); err != nil {
 		t.Error(err)
 	}
-	if out, _, err := typed(t, "", "user", "list", "--registry", used); err != nil || !strings.Contains(out, "ann") {
+	if out, _, err := runCommand(t, "", "user", "list", "--registry", used); err != nil || !strings.Contains(out, "ann") {
 		t.Error(out, err)
 	}
 }
