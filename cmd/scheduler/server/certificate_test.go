@@ -21,7 +21,7 @@ func TestWarnings(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cert, key := ca.Issue(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)).Write(t, dir)
-	c, _ := told(t, "--local", "--tls-cert", cert, "--tls-key", key)
+	c, _ := parseSettings(t, "--local", "--tls-cert", cert, "--tls-key", key)
 	if got := warning(&c, nil)(); !strings.HasPrefix(got, "the certificate of") {
 		t.Error(got)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// told returns the settings that a command line makes for an ordinary user.
-func told(t *testing.T, args ...string) (settings.Config, *settings.Settings) {
+// parseSettings returns the settings of a command line that an ordinary user types.
+func parseSettings(t *testing.T, args ...string) (settings.Config, *settings.Settings) {
 	t.Helper()
 	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
 	s := settings.New(flags)
@@ -38,13 +38,13 @@ func file(t *testing.T, dir, name, text string, mode os.FileMode) string {
 	return path
 }
 
-// Executors learn that TLS is used and the CA, but never a key.
+// Executors get the CA and learn that TLS is used, but never get a key.
 func TestExecutorsGetTheCA(t *testing.T) {
 	t.Parallel()
-	known := httptest.NewTLSServer(nil)
-	known.Close()
-	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate().Raw}))
-	private, err := x509.MarshalPKCS8PrivateKey(known.TLS.Certificates[0].PrivateKey)
+	server := httptest.NewTLSServer(nil)
+	server.Close()
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	private, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestExecutorsGetTheCA(t *testing.T) {
 		note string
 	}{
 		"plain": {[]string{"--mesos", "http://h:1"}, nil, ""},
-		"a CA, carelessly with its key": {
+		"a CA file that also has the key": {
 			[]string{"--mesos", "https://h:1", "--mesos-ca-file",
 				file(t, dir, "ca", "# ours\n"+key+certificate, 0o600)},
 			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate}, "",
@@ -87,7 +87,7 @@ func TestExecutorsGetTheCA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config, s := told(t, c.args...)
+			config, s := parseSettings(t, c.args...)
 			got := coreOptions(&config, time.UTC, "")
 			if diff := cmp.Diff(c.want, got.ExecutorEnvironment); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -118,7 +118,7 @@ func TestUserOfExecutors(t *testing.T) {
 		"by default":   {[]string{"--mesos", "http://h:1"}, func(c settings.Config) string { return c.Mesos.User() }},
 		"this machine": {[]string{"--local"}, func(settings.Config) string { return "" }},
 	} {
-		config, _ := told(t, c.args...)
+		config, _ := parseSettings(t, c.args...)
 		o := coreOptions(&config, time.UTC, "")
 		if want := c.want(config); o.ExecutorUser != want || (want == "" && name != "this machine") {
 			t.Errorf("%s: %q, want %q", name, o.ExecutorUser, want)

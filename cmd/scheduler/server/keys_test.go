@@ -31,12 +31,12 @@ func (someKeys) Issue(p auth.Principal, _ time.Duration) (string, auth.Principal
 	return "", p, nil
 }
 
-// TestTheProviderOfTheFlagsIsLookedUp: the provider's configuration is fetched, and login requests contain this
+// TestOpenIDProviderIsContacted: the server fetches the provider's configuration, and login requests contain the
 // server's callback address.
-func TestTheProviderOfTheFlagsIsLookedUp(t *testing.T) {
+func TestOpenIDProviderIsContacted(t *testing.T) {
 	t.Parallel()
-	there := openid.Start(t)
-	c, _ := told(t, "--local", "--oidc-issuer", there.URL, "--oidc-client-id", openid.Client, "--oidc-role",
+	provider := openid.Start(t)
+	c, _ := parseSettings(t, "--local", "--oidc-issuer", provider.URL, "--oidc-client-id", openid.Client, "--oidc-role",
 		"a=admin")
 	web := api.Options{Advertise: "127.0.0.1:1234"}
 	end := useKeys(&c, &web, someKeys{}, slog.New(slog.DiscardHandler))
@@ -46,7 +46,7 @@ func TestTheProviderOfTheFlagsIsLookedUp(t *testing.T) {
 		address, _, err = web.OpenID.Begin()
 		return err
 	})
-	if !strings.HasPrefix(address, there.URL+"/authorize?") ||
+	if !strings.HasPrefix(address, provider.URL+"/authorize?") ||
 		!strings.Contains(address, "redirect_uri=http%3A%2F%2F127.0.0.1%3A1234%2Fapi%2Foidc%2Fcallback") {
 		t.Error(address)
 	}

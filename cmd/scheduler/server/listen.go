@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// listen listens on an address, which the flag sets. If the address is in use, the error says what to do.
+// listen listens on a TCP address. flag is the name of the flag that sets the address. If the address is in use, the
+// error says what to do.
 func listen(address, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -21,8 +21,8 @@ import (
 type packages struct {
 	folder string
 	local  bool // jobs run on this machine
-	// runAs and hide are set if local is: the user of the jobs, nil for the server's own, and the files that jobs must
-	// not see.
+	// runAs is the user of the jobs, or nil for the server's own user. hide has the files that jobs must not see. Both
+	// are nil if local is false.
 	runAs *isolation.Account
 	hide  *isolation.Places
 }

@@ -46,6 +46,7 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	if !c.Elected() {
 		lead = p.scheduler.Lead // a registry in a file has no election, so a lost term is not followed by another
 	}
+	// Both channels are read again below. A case that has received from one therefore sends nil to it.
 	leadEnded, served := make(chan error, 1), make(chan error, 1)
 	go func() { leadEnded <- lead(leading) }()
 	go func() { served <- p.serve(serving) }()
@@ -79,9 +80,9 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	return err
 }
 
-// serveUntilStopped keeps the API of a server running whose registry's file was lost, until ctx ends or the API fails.
-// The API answers requests with an error that says what to do. Tasks keep running, and the content of a removed file
-// can be recovered while this process has the file open.
+// serveUntilStopped keeps the API running after the file of the registry was lost, until ctx ends or the API fails. The
+// API answers requests with an error that says what to do. Tasks keep running, and the content of a removed file can be
+// recovered while this process has the file open.
 func (p parts) serveUntilStopped(ctx context.Context, served chan error) error {
 	p.log.Error("registry lost: this server accepts no changes, launches nothing and must be stopped")
 	select {

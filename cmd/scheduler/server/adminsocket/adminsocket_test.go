@@ -28,7 +28,7 @@ func serveOn(t *testing.T, dir string, log *slog.Logger, answer http.HandlerFunc
 	}
 	server := &http.Server{Handler: answer, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 		if descriptors.Context(ctx, c) == ctx {
-			t.Error("the connection is none of the reserve's")
+			t.Error("the connection holds no descriptor of the reserve")
 		}
 		return context.WithValue(ctx, peerKey{}, c.(interface{ PeerName() string }).PeerName())
 	}}
@@ -77,7 +77,7 @@ func TestAdminSocketsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); err == nil {
-		t.Error("it is left")
+		t.Error("the socket is left after Close")
 	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)

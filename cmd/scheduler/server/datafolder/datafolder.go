@@ -38,9 +38,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Open creates the data folder, and returns the user of the jobs, in the form of --run-as. If jobs run on this
-// machine, it also creates the folder for their secrets, which only the owner can read, chooses a user for the jobs of
-// root's server without --run-as, and lets another user's jobs pass through the data folder.
+// Open creates the data folder, and returns the user of the jobs, in the form of --run-as. If jobs run on this machine,
+// Open also creates the folder for their secrets, which only the owner can read, and lets jobs of another user pass
+// through the data folder. If root runs the server and RunAs is empty, Open chooses the user.
 func Open(o Options) (runAs string, err error) {
 	if err := Make(o.Dir); err != nil {
 		return "", err

@@ -46,15 +46,15 @@ func TestAsRootAUserIsChosenForJobs(t *testing.T) { // not parallel, because it 
 
 	dir := filepath.Join(openAll(t), "data")
 	chosen := choose(Options{Local: true, Dir: dir})
-	as, numbers := isolation.ParseIDs(chosen)
+	account, ok := isolation.ParseIDs(chosen)
 	says := strings.Contains(said.String(), chosen) && strings.Contains(said.String(), "--run-as")
-	if !numbers || !as.IsUnshared() || !says {
+	if !ok || !account.IsUnshared() || !says {
 		t.Fatalf("it chose %q, and says %s", chosen, &said)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "cluster", "work"), 0o711); err != nil {
 		t.Fatal(err)
 	}
-	if err := as.CheckEntry(filepath.Join(dir, "cluster", "work")); err != nil {
+	if err := account.CheckEntry(filepath.Join(dir, "cluster", "work")); err != nil {
 		t.Errorf("with a umask that closes folders: %v", err)
 	}
 	if again := choose(Options{Local: true, Dir: dir}); again != chosen {

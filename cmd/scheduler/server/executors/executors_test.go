@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
+func TestDamagedCopyIsReplaced(t *testing.T) {
 	t.Parallel()
-	dir, keep := t.TempDir(), t.TempDir()
+	dir, copies := t.TempDir(), t.TempDir()
 	const program = "#!/bin/sh\nexit 0\n"
 	if err := os.WriteFile(filepath.Join(dir, "executor"), []byte(program), 0o755); err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 		func(path string) error { return os.Truncate(path, 0) },
 		func(path string) error { return os.WriteFile(path, make([]byte, len(program)), 0o755) },
 	} {
-		a, err := Find(dir, keep)
+		a, err := Find(dir, copies)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,12 +30,12 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := Find(dir, keep)
+	a, err := Find(dir, copies)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if there, err := os.ReadFile(filepath.Join(keep, a.own)); err != nil || string(there) != program {
-		t.Errorf("%q, %v", there, err)
+	if content, err := os.ReadFile(filepath.Join(copies, a.own)); err != nil || string(content) != program {
+		t.Errorf("%q, %v", content, err)
 	}
 	for _, name := range []string{"", "executor", "executor-", "../executor-x", "executor-/../x", a.own + "x"} {
 		if file, ok := a.File(name); ok {
@@ -44,30 +44,30 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestAnExecutorThatIsAddedCountsForNothing: jobs may be able to add files to the folder of the programs without
-// being able to replace those in it. An added executor must not be used.
-func TestAnExecutorThatIsAddedCountsForNothing(t *testing.T) {
+// TestAddedExecutorIsNotUsed: jobs may be able to add files to the folder of the programs without being able to replace
+// those in it. An added executor must not be used.
+func TestAddedExecutorIsNotUsed(t *testing.T) {
 	t.Parallel()
-	dir, keep := t.TempDir(), t.TempDir()
+	dir, copies := t.TempDir(), t.TempDir()
 	for _, name := range []string{AnyName, OwnName, OwnName + "64"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a, err := Find(dir, keep)
+	a, err := Find(dir, copies)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(filepath.Join(keep, a.own)); err != nil || string(got) != AnyName {
+	if got, err := os.ReadFile(filepath.Join(copies, a.own)); err != nil || string(got) != AnyName {
 		t.Errorf("agents get %q, %v", got, err)
 	}
 	if err := os.Remove(filepath.Join(dir, AnyName)); err != nil {
 		t.Fatal(err)
 	}
-	if a, err = Find(dir, keep); err != nil {
+	if a, err = Find(dir, copies); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(filepath.Join(keep, a.own)); err != nil || string(got) != OwnName {
+	if got, err := os.ReadFile(filepath.Join(copies, a.own)); err != nil || string(got) != OwnName {
 		t.Errorf("agents get %q, %v", got, err)
 	}
 }

@@ -63,10 +63,11 @@ func (h Files) Close() {
 	}
 }
 
-// HiddenWith returns the places with the files added, so that they are hidden too. The file at a path must have the
-// same identity as at the start, unless the file of the start has no name any more because another file was renamed
-// over it. No job can reach the old file then, and the new file is hidden. If the path in the flag is a link, its
-// present target is hidden too, for example the key of a renewed certificate.
+// HiddenWith returns the places with the files added, so that they are hidden too. For each file it also returns the
+// identity that the file had at the start. If another file is at the path, the secret may have been moved, and no
+// executor starts. A file whose last name was removed, for example because another file was renamed over it, is an
+// exception: no job can reach it, so the path is hidden without a check. If the path in the flag is a link, its present
+// target is hidden too, for example the key of a renewed certificate.
 func (h Files) HiddenWith(p isolation.Places) isolation.Places {
 	p.Files, p.FileIDs = slices.Clone(p.Files), map[string]isolation.Identity{}
 	for _, f := range h {

@@ -67,8 +67,8 @@ func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	if h.places.FolderID, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
-	// Executors forbid their jobs to create nested user namespaces: with these, a job could not read the hidden files,
-	// but replace them. If the kernel does not allow to forbid it, the files are only hidden.
+	// Executors forbid their jobs to create nested user namespaces: in one, a job could not read the hidden files, but
+	// it could replace them. If the kernel does not support this ban, the files are only hidden.
 	h.places.NoNested = true
 	failure, err := h.try(ctx, o.Executor)
 	if err == nil && failure != nil {

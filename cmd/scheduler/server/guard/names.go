@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Names are the paths of the files and programs that the next start of the server uses. It is used if jobs run on this
-// machine.
+// Names are the paths of the files and programs that the next start of the server uses. They are checked only if jobs
+// run on this machine.
 type Names struct {
 	// Secrets are the secret files that flags name. ExecutorDir is the folder of --executor-dir, or "".
 	Secrets     []string

@@ -60,17 +60,17 @@ func TestAsRootNamesThatJobsCanReplaceAreRefused(t *testing.T) {
 	}
 	const jobs = 60600
 	for name, c := range map[string]struct {
-		his  string // the path that belongs to the jobs' user
-		mode os.FileMode
-		want string // the path that the error names; "" for no error
+		owned string // the path that belongs to the jobs' user
+		mode  os.FileMode
+		want  string // the path that the error names; "" for no error
 	}{
 		"nothing":              {},
-		"the secret":           {his: "conf/token", want: "conf/token"},
-		"its folder":           {his: "conf", want: "conf/token"},
-		"the link's folder":    {his: "links", want: "links/current"},
-		"the executor":         {his: "bin/executor", want: "bin/executor"},
-		"the programs' folder": {his: "bin", want: "bin/executor"},
-		"the folder above":     {his: ".", want: "bin"},
+		"the secret":           {owned: "conf/token", want: "conf/token"},
+		"its folder":           {owned: "conf", want: "conf/token"},
+		"the link's folder":    {owned: "links", want: "links/current"},
+		"the executor":         {owned: "bin/executor", want: "bin/executor"},
+		"the programs' folder": {owned: "bin", want: "bin/executor"},
+		"the folder above":     {owned: ".", want: "bin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,8 +79,8 @@ func TestAsRootNamesThatJobsCanReplaceAreRefused(t *testing.T) {
 			err := errors.Join(os.Mkdir(at("conf"), 0o755), os.Mkdir(at("bin"), 0o755), os.Mkdir(at("links"), 0o755),
 				os.Symlink("../conf", at("links/current")),
 				os.WriteFile(at("conf/token"), nil, 0o600), os.WriteFile(at("bin/executor"), nil, 0o755))
-			if c.his != "" {
-				err = errors.Join(err, os.Chown(at(c.his), jobs, jobs))
+			if c.owned != "" {
+				err = errors.Join(err, os.Chown(at(c.owned), jobs, jobs))
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// Open opens the cluster in the settings. It starts the cluster of --local; to any other cluster it does not connect.
+// Open opens the cluster in the settings. It starts the cluster of --local, and does not connect to any other cluster.
 // address is the host:port under which others reach this server. held are the files that jobs on this machine must not
 // see.
 func Open(

@@ -15,7 +15,7 @@ import (
 )
 
 // A start without a database warns about rows that an earlier start left in the outbox, and keeps them.
-func TestRowsThatWaitForADatabaseAreToldOf(t *testing.T) {
+func TestWarningAboutRowsInOutbox(t *testing.T) {
 	t.Parallel()
 	c := settings.Config{DataDir: t.TempDir(), History: settings.History{OutboxMB: 1}}
 	start := func() string {

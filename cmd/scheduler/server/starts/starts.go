@@ -69,7 +69,7 @@ type Starts struct {
 	before startRecord // the record before this start
 	log    *slog.Logger
 	stop   func()
-	failed bool
+	warned bool // an error of writing the record was logged
 }
 
 // Open records a start in the data folder. held is the reason why the server must launch nothing if it leads within
@@ -151,8 +151,8 @@ func (s *Starts) write() {
 
 // warn logs the first error of writing the record.
 func (s *Starts) warn(err error) {
-	if err != nil && !s.failed && !errors.Is(err, os.ErrClosed) {
-		s.failed = true
+	if err != nil && !s.warned && !errors.Is(err, os.ErrClosed) {
+		s.warned = true
 		s.log.Warn("start not recorded: if this server is killed for its memory, the next starts launch again what caused it",
 			"error", err)
 	}

@@ -15,31 +15,31 @@ import (
 func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		there    string // the files in the data folder
+		file     string // a file in the data folder, or a folder with a trailing slash
 		registry bool
-		runs     string // a path on the command line of a running process
+		argument string // a path on the command line of a running process
 		want     string
 	}{
 		"a new folder":                 {},
-		"an empty cluster":             {there: "cluster/"},
-		"the ports of a cluster":       {there: "cluster/ports.json"},
-		"credentials of a cluster":     {there: "cluster/secrets.json", want: "but the state of its cluster is"},
-		"a sandbox":                    {there: "cluster/work/x", want: "but the state of its cluster is"},
-		"both":                         {there: "cluster/secrets.json", registry: true},
-		"an executor":                  {runs: "cluster/work/slaves/x", want: "are running"},
-		"an executor and the registry": {runs: "cluster/work/slaves/x", registry: true},
-		"another folder's executor":    {runs: "../other/cluster/work/slaves/x"},
-		"a folder of a similar name's": {runs: "../data2/cluster/work/slaves/x"},
+		"an empty cluster":             {file: "cluster/"},
+		"the ports of a cluster":       {file: "cluster/ports.json"},
+		"credentials of a cluster":     {file: "cluster/secrets.json", want: "but the state of its cluster is"},
+		"a sandbox":                    {file: "cluster/work/x", want: "but the state of its cluster is"},
+		"both":                         {file: "cluster/secrets.json", registry: true},
+		"an executor":                  {argument: "cluster/work/slaves/x", want: "are running"},
+		"an executor and the registry": {argument: "cluster/work/slaves/x", registry: true},
+		"another folder's executor":    {argument: "../other/cluster/work/slaves/x"},
+		"an executor of a folder with a similar name": {argument: "../data2/cluster/work/slaves/x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "data")
-			path := filepath.Join(dir, c.there)
-			if strings.HasSuffix(c.there, "/") || c.there == "" {
+			path := filepath.Join(dir, c.file)
+			if strings.HasSuffix(c.file, "/") || c.file == "" {
 				path += "/."
 			}
 			err := os.MkdirAll(filepath.Dir(path), 0o700)
-			if path != dir+"/." && !strings.HasSuffix(c.there, "/") {
+			if path != dir+"/." && !strings.HasSuffix(c.file, "/") {
 				err = errors.Join(err, os.WriteFile(path, []byte("x"), 0o600))
 			}
 			if c.registry {
@@ -49,8 +49,8 @@ func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 				t.Fatal(err)
 			}
 			pid := "no process"
-			if c.runs != "" {
-				cmd := exec.Command("/bin/sh", "-c", "read line", "supervisor", filepath.Join(dir, c.runs))
+			if c.argument != "" {
+				cmd := exec.Command("/bin/sh", "-c", "read line", "supervisor", filepath.Join(dir, c.argument))
 				in, err := cmd.StdinPipe()
 				if err == nil {
 					err = cmd.Start()
@@ -65,7 +65,7 @@ func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
-			if err != nil && c.runs != "" && !strings.Contains(err.Error(), pid) {
+			if err != nil && c.argument != "" && !strings.Contains(err.Error(), pid) {
 				t.Errorf("%v does not name process %s", err, pid)
 			}
 		})
