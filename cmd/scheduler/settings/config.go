@@ -93,8 +93,8 @@ func (c *Config) Scheme() string {
 	return "http"
 }
 
-// AgentURL returns the URL at which agents reach this server. address is the server's address. With --local, an
-// unspecified address such as 0.0.0.0 is replaced by 127.0.0.1, because agents cannot connect to it.
+// AgentURL returns the URL at which agents reach this server. address is the server's address. With --local, AgentURL
+// replaces an unspecified address such as 0.0.0.0, to which agents cannot connect, by 127.0.0.1.
 func (c *Config) AgentURL(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); c.Local.On && err == nil && ip != nil && ip.IsUnspecified() {

@@ -48,8 +48,8 @@ func dataDirOfRoot(inHome, shared string, uid int) string {
 	return shared
 }
 
-// checkFolder returns an error if no file can be created in a folder or, if the folder does not exist, if the folder
-// cannot be created. It changes nothing, so a later write may still fail.
+// checkFolder returns an error if no file can be created in a folder. If the folder does not exist, it returns an error
+// if the folder cannot be created. It changes nothing, so a later write may still fail.
 func checkFolder(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheDatabaseIsToldByFlagVariableOrTheOriginalsFile(t *testing.T) {
+func TestSourcesOfTheDatabasesAddress(t *testing.T) {
 	t.Parallel()
 	const want = "root:p@ss/hush@tcp(db.example.com:3306)/elasticjob"
 	properties := shipped + "event_trace_rdb_driver=com.mysql.jdbc.Driver\nevent_trace_rdb_url=jdbc:mysql://db.example.com:3306/elasticjob?useUnicode=true\n" +
@@ -47,7 +47,7 @@ func TestTheDatabaseIsToldByFlagVariableOrTheOriginalsFile(t *testing.T) {
 			}
 			if readable := strings.Contains(out.String(),
 				"event_trace_rdb_password: chmod 600"); readable != (c.file != "") {
-				t.Errorf("that others can read the password is said: %t", readable)
+				t.Errorf("warning about the readable password: %t", readable)
 			}
 		})
 	}

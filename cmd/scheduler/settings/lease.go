@@ -14,10 +14,10 @@ import (
 
 // Lease are the settings of the port at which executors ask for the leases of exclusive tasks (rule K5).
 type Lease struct {
-	// Listen is the address of that port; empty for the API's host and a port of its own (ListenOn).
+	// Listen is the address of that port. If it is empty, ListenOn derives the address from the API's.
 	Listen string
-	// URLs are the addresses at which executors reach the ports of all servers; empty for that of this server, or, on
-	// Kubernetes, for none.
+	// URLs are the addresses at which executors reach the ports of all servers. If it is empty, executors use the port
+	// of this server, and on Kubernetes none.
 	URLs []string
 }
 
@@ -42,10 +42,10 @@ func checkLeaseURL(text string) error {
 	if err != nil {
 		return errors.New("it is no URL")
 	}
-	port, wrong := strconv.ParseUint(u.Port(), 10, 16)
+	port, portErr := strconv.ParseUint(u.Port(), 10, 16)
 	ip, _ := netip.ParseAddr(u.Hostname())
 	switch {
-	case wrong != nil, port == 0, u.Hostname() == "", text != "http://"+u.Host:
+	case portErr != nil, port == 0, u.Hostname() == "", text != "http://"+u.Host:
 		return errors.New("must be http://host:port, without a path")
 	case ip.IsValid() && ip.IsUnspecified():
 		return errors.New("it stands for all addresses of a machine; executors need one at which they reach the server")
@@ -53,11 +53,11 @@ func checkLeaseURL(text string) error {
 	return nil
 }
 
-// portDistance is how far the port for leases is from that of the API, unless it is set.
+// portDistance is the difference between the API's port and the default port for leases.
 const portDistance = 10_000
 
-// ListenOn returns the address to listen on. api is the address on which the API listens; if its port was chosen by
-// the system, so is this one.
+// ListenOn returns the address to listen on. api is the address in --listen. If the port of api is 0, the port for
+// leases is 0 too, so that the system chooses both.
 func (l *Lease) ListenOn(api string) string {
 	if l.Listen != "" {
 		return l.Listen
@@ -76,8 +76,9 @@ func (l *Lease) ListenOn(api string) string {
 }
 
 // LeaseURLs returns the addresses at which executors ask for leases. listener is the address on which this server
-// listens for them, advertised the one at which others reach its API. On Kubernetes there are none unless they are set,
-// because it is not known whether pods reach a server: a task that reaches none would never begin.
+// listens for these requests. advertised is the address at which others reach its API. On Kubernetes the result has
+// only the addresses that --lease-urls sets, because pods may be unable to reach a server, and without one an exclusive
+// task would never begin.
 func (c *Config) LeaseURLs(listener, advertised string) []string {
 	if len(c.Lease.URLs) > 0 || c.Kubernetes.On {
 		return c.Lease.URLs

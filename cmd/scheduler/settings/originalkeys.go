@@ -15,7 +15,7 @@ type originalKey struct {
 	flag string
 	// check returns an error if a value is not valid. It is called for values that are not empty.
 	check func(string) error
-	// note is the warning about a value that has no effect.
+	// note is the warning that the value has no effect. A value of true causes no warning.
 	note string
 }
 

@@ -46,7 +46,7 @@ func TestWhereTheRegistryInSQLIs(t *testing.T) {
 			}
 			if noted := strings.Contains(out.String(), "ELASTICJOB_REGISTRY"); noted != (test.notes ||
 				test.env != nil) {
-				t.Errorf("that others can read the password is said: %t\n%s", noted, out.String())
+				t.Errorf("warning about the readable password: %t\n%s", noted, out.String())
 			}
 		})
 	}

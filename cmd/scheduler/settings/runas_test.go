@@ -57,7 +57,7 @@ func TestWhoJobsRunAs(t *testing.T) {
 			t.Errorf("%s for user %d: %v, want %q", c.args, c.uid, err, c.want)
 		}
 		if err != nil && strings.Contains(c.args, "--kubernetes") && strings.Contains(err.Error(), needed) {
-			t.Errorf("%s is told to add what is then refused: %v", c.args, err)
+			t.Errorf("%s: the error asks for --run-as, which is refused with --kubernetes: %v", c.args, err)
 		}
 		if notes := strings.Join(s.report.notes, "\n"); !strings.Contains(notes, c.note) ||
 			c.note == "" && notes != "" {

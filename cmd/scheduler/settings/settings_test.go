@@ -106,9 +106,9 @@ func TestNoPasswordOfAnAddressIsShown(t *testing.T) {
 	}
 }
 
-// TestWhatCounts: the order of precedence is flag, variable with our prefix, variable with the key's name, file,
-// default.
-func TestWhatCounts(t *testing.T) {
+// TestPrecedenceOfSources: the order of precedence is flag, variable with our prefix, variable with the key's name,
+// file, default.
+func TestPrecedenceOfSources(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.file(t, "p", "mesos_url=http://file:1\nzk_servers=file:1\nmesos_role=file\nuser=file\nreconcile_interval_minutes=7\nhostname=127.0.0.2\n", 0o600)
@@ -210,7 +210,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 	} {
 		_, err := w.settings(strings.Fields(test.args)...)
 		if test.args != "" && err != nil && strings.Contains(err.Error(), "name where jobs run") {
-			t.Errorf("%s: asks where jobs are to run, besides: %v", test.args, err)
+			t.Errorf("%s: the error also asks where jobs run: %v", test.args, err)
 		}
 		for _, want := range test.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -235,8 +235,8 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsEmptyIsRefused: if a script's own variable is not set, the empty value must not switch off a setting.
-func TestWhatIsEmptyIsRefused(t *testing.T) {
+// TestEmptyValuesAreRefused: if a script's own variable is not set, the empty value must not switch off a setting.
+func TestEmptyValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		args     []string

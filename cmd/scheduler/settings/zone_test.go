@@ -11,7 +11,7 @@ func TestZone(t *testing.T) {
 		t.Errorf("%v, %v", loc, err)
 	}
 	if _, err := Zone("Nowhere"); err == nil {
-		t.Error("a zone that is none is taken")
+		t.Error("an unknown zone is accepted")
 	}
 	loc, err := Zone("Local")
 	if err != nil || !sameZone(loc, time.Now()) {

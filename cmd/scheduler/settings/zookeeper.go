@@ -41,9 +41,9 @@ const (
 	minSession  = 2 * defaultTick
 )
 
-// sessionTimeout returns the timeout to request from ZooKeeper. Because ZooKeeper rounds the timeout up, it is shorter
-// than --zk-session-timeout by most of a tick. Another server then leads at most one second after
-// --zk-session-timeout.
+// sessionTimeout returns the timeout to request from ZooKeeper: --zk-session-timeout without three quarters of a tick,
+// because ZooKeeper rounds the timeout up. Another server then leads at most one second after --zk-session-timeout. A
+// timeout is not reduced below minSession.
 func (z *ZooKeeper) sessionTimeout() time.Duration {
 	return max(z.timeout-defaultTick*3/4, min(z.timeout, minSession))
 }
