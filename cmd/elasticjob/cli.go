@@ -27,8 +27,8 @@ type cli struct {
 	// The flags of all commands.
 	context, server, ca, output string
 
-	// running is set once the command line has been parsed.
-	running bool
+	// parsed is set once the command line has been parsed.
+	parsed bool
 	// several is set if the command has several names and so prints several documents. printed is set after the first.
 	several, printed bool
 }
@@ -46,7 +46,7 @@ func (a *cli) run(ctx context.Context, args []string) int {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !a.running {
+	if err != nil && !a.parsed {
 		err = usage(err)
 	}
 	return a.report(cmd, err)
@@ -81,7 +81,7 @@ Exit status:
 		if err := a.checkOutput(); err != nil {
 			return err
 		}
-		a.running = true
+		a.parsed = true
 		return nil
 	}
 	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.agentCommand(), a.topCommand(),

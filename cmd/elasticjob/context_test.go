@@ -46,7 +46,7 @@ func TestContextsAreForTheirOwnerOnly(t *testing.T) {
 	}
 	status, _, said := s.run("", "context", "list")
 	if status != statusUsage || !strings.Contains(said, "chmod 600 "+file) {
-		t.Errorf("status %d: %s: want the line that mends it", status, said)
+		t.Errorf("status %d: %s: want the command that corrects it", status, said)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// words splits a line as a shell does, without expansion.
+// words splits a line as a shell does, without expansion. It keeps double quotes.
 func words(line string) (all []string) {
 	for _, found := range regexp.MustCompile(`'([^']*)'|"[^"]*"|\S+`).FindAllStringSubmatch(line, -1) {
 		if word := found[0]; strings.HasPrefix(word, "'") {
@@ -36,7 +36,7 @@ func TestTheDocumentsCommandsAreThere(t *testing.T) {
 		lines = append(lines, strings.Split(strings.TrimSpace(block[1]), "\n")...)
 	}
 	a, _, _ := newSession(t).cli("")
-	each(a.root(), func(cmd *cobra.Command) {
+	forEachCommand(a.root(), func(cmd *cobra.Command) {
 		if cmd.Example != "" {
 			lines = append(lines, strings.Split(strings.TrimSpace(cmd.Example), "\n")...)
 		}
@@ -71,7 +71,7 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _, _ := newSession(t).cli("")
-	each(a.root(), func(cmd *cobra.Command) {
+	forEachCommand(a.root(), func(cmd *cobra.Command) {
 		if cmd.HasSubCommands() {
 			return
 		}
@@ -86,14 +86,14 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 	for line := range strings.Lines(statusHelp) {
 		status, what, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if !strings.Contains(string(text), fmt.Sprintf("| %s | %s", status, strings.TrimSpace(what))) {
-			t.Errorf("docs/cli.md has not the exit status %s, %s", status, what)
+			t.Errorf("docs/cli.md lacks the exit status %s, %s", status, what)
 		}
 	}
 }
 
-func each(cmd *cobra.Command, look func(*cobra.Command)) {
-	look(cmd)
+func forEachCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
 	for _, child := range cmd.Commands() {
-		each(child, look)
+		forEachCommand(child, visit)
 	}
 }

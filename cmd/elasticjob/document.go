@@ -24,8 +24,8 @@ type field struct {
 	flag, name, usage string
 	// zero is the zero value of the field's type.
 	zero any
-	// fallback, if not nil, is the value in a new document if neither the flag nor a file is given. With always it is
-	// also the value if the file does not have the field.
+	// fallback, if not nil, is the value in a new document for which neither a flag nor a file sets the field. If
+	// always is false, it is used only without a file.
 	fallback any
 	always   bool
 }

@@ -56,8 +56,8 @@ for which --system is the default.`,
 			}))
 }
 
-// importFrom returns the command that imports from one scheduler. other is nil if that can be read from files only.
-// more, if not nil, adds the command's own flags; the function that it returns, if not nil, reads them.
+// importFrom returns the command that imports from one scheduler. other is nil if jobs can be read from files only.
+// more may be nil. Otherwise it adds flags of this command, and returns nil or a function that reads their values.
 func (a *cli) importFrom(
 	use, short, long string, convertFile converter, other importSource,
 	more func(*cobra.Command, *convert.Options) (finish func() error),

@@ -101,7 +101,7 @@ func (a *cli) logs(ctx context.Context, c *client.Client, arg string, streams []
 	return cmp.Or(f.finish(), ctx.Err())
 }
 
-// runOf returns the id of the run that arg names: arg is the id, or the name of a job, whose last run it then is.
+// runOf returns the id of a run. arg is this id, or the name of a job, which stands for the job's last run.
 func (a *cli) runOf(ctx context.Context, c *client.Client, arg string) (string, error) {
 	if strings.Contains(arg, "@") {
 		return arg, nil
@@ -203,8 +203,8 @@ func (a *cli) printStream(
 // maxTail is the maximum number of bytes that readEnd searches for the last lines.
 const maxTail = 8 << 20
 
-// readEnd reads the last lines of a stream, and returns the offset in the stream at which they end. It reads more and
-// more of the end until that contains enough lines.
+// readEnd reads the last lines of a stream, and returns the offset in the stream at which they end. It reads a longer
+// and longer part of the end until that part contains enough lines or has maxTail bytes.
 func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) ([]byte, int64, error) {
 	for o.Tail = 64 << 10; ; o.Tail *= 4 {
 		text, from, err := c.ReadLog(ctx, o)

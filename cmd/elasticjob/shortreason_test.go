@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// TestAShortReasonBeginsWithTheCause: the column of run list is narrow, and the states of the shards have their own.
+// TestAShortReasonBeginsWithTheCause: the reason has a narrow column in run list, and the states of the shards have
+// another column.
 func TestAShortReasonBeginsWithTheCause(t *testing.T) {
 	t.Parallel()
 	const kept = "; its working directory is kept on the agent: /a/kept/1"

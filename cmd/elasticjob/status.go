@@ -93,7 +93,7 @@ func (a *cli) report(cmd *cobra.Command, err error) int {
 		fmt.Fprintln(a.err, "elasticjob: interrupted")
 	default:
 		fmt.Fprintln(a.err, "elasticjob: "+errorText(err))
-		if status == statusUsage && !a.running {
+		if status == statusUsage && !a.parsed {
 			fmt.Fprintf(a.err, "see %s --help\n", cmd.CommandPath())
 		}
 	}

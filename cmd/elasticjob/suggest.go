@@ -41,7 +41,7 @@ func withSuggestion(ctx context.Context, c *client.Client, err error, code, name
 	return &client.Error{Status: refused.Status, Code: "", Message: message}
 }
 
-// otherWords maps the names under which users of other schedulers look for a command to that command.
+// otherWords maps commands of other schedulers, which users may type here, to the command that does the same.
 var otherWords = map[string]string{
 	"elasticjob job run":    "job trigger",
 	"elasticjob job start":  "job trigger",
@@ -74,8 +74,8 @@ func nearCommand(parent *cobra.Command, name string) string {
 	return ""
 }
 
-// suggestFlag adds the flag that was probably meant to an error about an unknown flag: a flag with a similar name, or
-// a flag of which the unknown name is a word, such as zone of time-zone. It returns other errors unchanged.
+// suggestFlag adds the flag that was probably meant to an error about an unknown flag: a flag with a similar name, or a
+// flag that has the unknown name as one of its words, such as time-zone for zone. It returns other errors unchanged.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {

@@ -91,10 +91,9 @@ func clean(text string) string {
 // is printed.
 var colourSequence = regexp.MustCompile(`^\x1b\[[0-9;:]*m`)
 
-// printable returns a line of a job's output for a terminal. It keeps colours, which it resets at the end of the
-// line, and replaces by � each character that could control the terminal otherwise, for example write to the
-// clipboard, set a title, or change the order of a text. This matters because users read the output of jobs of other
-// users.
+// printable returns a line of a job's output for a terminal. It keeps colours, and resets them at the end of the line.
+// It replaces by � all other characters that could control the terminal: they could write to the clipboard, set a
+// title, or change the order of a text. This matters because users read the output of jobs of other users.
 func printable(line []byte) []byte {
 	text, end, coloured := line, []byte(nil), false
 	if bytes.HasSuffix(text, []byte{'\n'}) {

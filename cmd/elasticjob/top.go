@@ -18,8 +18,8 @@ import (
 const (
 	// redrawInterval is the interval at which times and the size of the terminal are updated.
 	redrawInterval = time.Second
-	// minReadInterval is the interval between requests while much changes, and maxReadInterval that while nothing
-	// changes.
+	// While content changes, top requests it every minReadInterval. While nothing changes, it does so every
+	// maxReadInterval.
 	minReadInterval, maxReadInterval = 500 * time.Millisecond, 10 * time.Second
 )
 

@@ -174,7 +174,7 @@ func TestOnlyColoursSteerATerminal(t *testing.T) {
 	defer func() { _ = f.Close() }()
 	if !newLineWriter(&lockedWriter{w: &lockedWriter{w: f}}, "").terminal ||
 		newLineWriter(&lockedWriter{w: io.Discard}, "").terminal {
-		t.Error("it is not known what is a terminal")
+		t.Error("a terminal is not recognized")
 	}
 	const raw = `{"a\u202eb":"\u2066x\u009b31m\u007f 作业　é","n":"yes"}`
 	var text any

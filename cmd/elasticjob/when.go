@@ -51,7 +51,7 @@ func coarsest(d time.Duration) string {
 	return fmt.Sprintf("%dd", int64(d/(24*time.Hour)))
 }
 
-// coarse formats a duration with its two largest units: 25s, 3m20s, 2h05m, 3d4h.
+// coarse formats a duration with one or two units: 25s, 3m20s, 45m, 2h05m, 3d04h, 120d.
 func coarse(d time.Duration) string {
 	seconds := int64((d + time.Second/2) / time.Second)
 	switch {

@@ -1,4 +1,4 @@
-// Package origin reads the jobs of other schedulers from the databases in which these schedulers store them.
+// Package origin reads the jobs of other schedulers from the databases or the ZooKeeper in which they are stored.
 package origin
 
 import (
