@@ -23,10 +23,9 @@ type CheckOptions struct {
 	Now time.Time
 	// Local is the zone of jobs without a timeZone; nil is UTC.
 	Local *time.Location
-	// InForce is the stored document that c is or replaces; nil for a new job. If c has the same
-	// shardingItemParameters, StoredParameters can read them, and c has at least as many shards, then they are
-	// accepted though a new job could not have them. With fewer shards, some parameters would silently lose their
-	// effect.
+	// InForce is the stored document that c is or replaces; nil for a new job. If c has the same shardingItemParameters
+	// and at least as many shards, they are accepted as far as StoredParameters can read them, although a new job could
+	// not have them. With fewer shards, some parameters would silently lose their effect.
 	InForce *Config
 }
 

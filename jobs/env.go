@@ -12,8 +12,8 @@ import (
 
 // Environment is the job's env as its executor gets it.
 type Environment struct {
-	// By the name of a variable of env: Texts are given values, Files the paths of files on the agent that contain the
-	// value, and Variables the names of the executor's variables that contain it.
+	// The maps are by the name of a variable of env. Texts has given values, Files has the paths of files on the agent
+	// that contain the value, and Variables has the names of the executor's variables that contain it.
 	Texts, Files, Variables map[string]string
 	// Secrets are the names of texts in env and props that are marked as secrets, sorted.
 	Secrets []string

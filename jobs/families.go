@@ -118,8 +118,8 @@ func familyOf(name string) *family {
 	return nil
 }
 
-// find returns the property of the family with this name, or for the prefix of headers a new one; nil if there is
-// none.
+// find returns the property of the family with this name; nil if there is none. For a header of an HTTP job it returns
+// a new property.
 func (f *family) find(name string) *property {
 	if header, ok := strings.CutPrefix(name, PropHTTPHeader); ok {
 		p := &property{name: name, rule: isHeaderValue}

@@ -66,8 +66,8 @@ func (c Config) Notifies() bool {
 	return slices.Contains(notifyingHandlers(), c.JobErrorHandlerType)
 }
 
-// addressProps are by handler the properties that say where its notifications go, and with which credentials those of
-// webhooks do.
+// addressProps contains, by handler, the properties that say where its notifications go. For webhooks these include the
+// credentials.
 var addressProps = map[string][]string{
 	HandlerEmail:    {PropEmailHost, PropEmailPort, PropEmailTo, PropEmailCC, PropEmailBCC},
 	HandlerWechat:   {PropWechatWebhook},

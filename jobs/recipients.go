@@ -15,9 +15,9 @@ type recipients struct {
 
 var recipientsSchema = document.MustSchema[recipients]("", nil)
 
-// DecodeRecipients parses and checks the settings by which operators are notified, a JSON object. It returns a Config with
-// these fields only; Notifies is true of it. The error is Violations with everything that is wrong, or that of
-// document.Schema.Decode. It contains no secrets.
+// DecodeRecipients parses and checks the settings by which operators are notified, a JSON object. It returns a Config
+// that has only these fields, and whose Notifies returns true. The error is Violations with everything that is wrong,
+// or that of document.Schema.Decode. It contains no secrets.
 func DecodeRecipients(text []byte) (Config, error) {
 	r, _, err := recipientsSchema.Decode(text, recipients{})
 	c := Config{JobErrorHandlerType: r.JobErrorHandlerType, Props: r.Props}

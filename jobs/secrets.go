@@ -148,7 +148,8 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 			return t
 		})
 	}
-	// A setting that decides where secrets are sent may contain a hidden secret itself, which is no change of it.
+	// A setting that decides where secrets are sent may itself contain a hidden secret. Such a setting is compared with
+	// its secret restored, so that hiding it does not count as a change.
 	allRestored := restore(func(textKey, document.Text) bool { return true })
 	var bad document.Violations
 	kept := restore(func(key textKey, hidden document.Text) bool {

@@ -101,7 +101,8 @@ func cutLast(text string) (before, after string) {
 	return text[:last], text[last+len(idDelimiter):]
 }
 
-// isID reports whether an id satisfies Mesos' rules for ids, and the name of the job or app in it those of names.
+// isID reports whether the whole id satisfies Mesos' rules for ids, and whether the name in it is valid for a job or an
+// app.
 func isID(name, agent, whole string) bool {
 	isBad := func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }
 	return len(app.CheckName("", name, nil)) == 0 && agent != "" && !strings.ContainsFunc(agent, isBad) &&

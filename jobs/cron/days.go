@@ -102,7 +102,8 @@ const (
 	onDates
 	onDaysOfWeek
 	// beforeLast is the day that is a number of days before the last day of the month. nearestBeforeLast is the day
-	// from Monday to Friday that is nearest to that day, and nearestTo the one nearest to a day of the month.
+	// from Monday to Friday that is nearest to that day. nearestTo is the day from Monday to Friday that is nearest to
+	// a given day of the month.
 	beforeLast
 	nearestBeforeLast
 	nearestTo

@@ -8,8 +8,8 @@ import (
 // Zone returns the zone whose wall clock the schedule follows.
 func (s *Schedule) Zone() *time.Location { return s.zone }
 
-// PerMinute counts the fires of s in n consecutive minutes, of which minute 0 contains from. It calls add, in order,
-// for each minute with fires.
+// PerMinute counts the fires of s in each of n consecutive minutes. Minute 0 is the one that contains from. PerMinute
+// calls add, in order, for each minute with fires.
 //
 // It counts the seconds of a minute as a set instead of one by one, and considers only the zone's changes within these
 // minutes. So an hour of "* * * * * ?" costs 60 checks of the clock, and an hour of a daily schedule almost nothing.

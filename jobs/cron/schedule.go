@@ -65,7 +65,7 @@ func (s *Schedule) next(from int64) (int64, bool) {
 			return at, true
 		}
 		if p.end-from < maxShift {
-			// After the end of the period, the clock may show matching times that are before the time of from.
+			// If the clock is set back at the end of the period, it then shows earlier times, which may match.
 			from = p.end
 			continue
 		}
@@ -177,8 +177,8 @@ func (s *Schedule) secondFrom(second int) (int, bool) {
 	return 0, false
 }
 
-// Latest returns the newest n fires after the instant after and not after until, oldest first; fewer if there are
-// fewer.
+// Latest returns the newest n fires that are later than after and not later than until, oldest first. It returns fewer
+// if there are fewer.
 //
 // It costs about as much as a few times n calls of Next, however many fires there are, because it examines windows
 // backwards from until. A window is halved if it contains too many fires, and otherwise followed by a longer one.
@@ -205,8 +205,8 @@ func (s *Schedule) Latest(after, until time.Time, n int) []time.Time {
 	return times
 }
 
-// between returns the fires after the instant after and not after until. If there are more than limit, it returns no
-// fires and false.
+// between returns the fires that are later than after and not later than until. If there are more than limit, it
+// returns no fires and false.
 func (s *Schedule) between(after, until int64, limit int) (fires []int64, complete bool) {
 	for at, ok := s.next(after + 1); ok && at <= until; at, ok = s.next(at + 1) {
 		if len(fires) == limit {

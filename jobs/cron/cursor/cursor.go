@@ -69,7 +69,8 @@ func (s Span) Contains(at time.Time) bool { return !at.Before(s.From) && !at.Aft
 
 // Memory is what a cursor remembers of leaps. Its size is limited.
 type Memory struct {
-	// Leaps are the leaps to before which the cursor can be taken back, the oldest first.
+	// Leaps are the remembered leaps, the oldest first. The cursor can be taken back to its position before each of
+	// them.
 	Leaps []Leap `json:"leaps,omitempty"`
 	// Made are the periods whose fires were made before the cursor was taken back, sorted. They neither overlap nor
 	// touch.
@@ -145,9 +146,8 @@ func (c *Cursor) Earliest() time.Time {
 	return c.Time
 }
 
-// TakeBack moves the cursor back to before the latest leap if the wall clock is behind the cursor by more than
-// MinLeap, and before the time to which it leapt. It repeats this for earlier leaps, and returns whether the cursor
-// moved.
+// TakeBack moves the cursor back to its position before the latest leap, if the wall clock is more than MinLeap behind
+// the cursor and before the From of that leap. It repeats this for earlier leaps, and returns whether the cursor moved.
 func (c *Cursor) TakeBack(wall time.Time) (moved bool) {
 	for n := len(c.Leaps) - 1; n >= 0 && c.Time.Sub(wall) > MinLeap && wall.Before(c.Leaps[n].From); n-- {
 		c.addMade(Span{From: c.Leaps[n].From, To: c.Time})
