@@ -13,8 +13,9 @@ import (
 // only a shell understands: | & ; < > $ ` and a line break between commands. The words are the program and its
 // arguments; a result always has a program.
 //
-// In the program's name, and in the script of an interpreter, a backslash before a letter separates folders, because
-// the original's manual writes bin\start.sh. A shell would drop this backslash, which no user intends.
+// In the program's name, and in the first argument of an interpreter, an unquoted backslash before a letter, a digit,
+// '.', '_' or '-' separates folders, because the original's manual writes bin\start.sh. A shell would drop this
+// backslash, which no user intends.
 func SplitCommand(line string) ([]string, error) {
 	s := splitter{line: line}
 	for s.offset < len(line) {

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Lenient returns a stored document in the way in which the original read and ran it, and a note about each change.
-// The original checked nothing. Lenient is for documents that Check refuses: the result means the same, and Check may
-// accept it.
+// Lenient converts a stored document that Check refuses, so that it means what it meant in the original, which checked
+// nothing. It returns a note about each change. Check may still refuse the result.
 func (c Config) Lenient() (Config, []string) {
 	var notes []string
 	if line, note := lenientScript(c.BootstrapScript); note != "" {
@@ -30,9 +29,9 @@ func (c Config) Lenient() (Config, []string) {
 // variablePrefix matches the beginning of a command that sets a variable of its environment.
 var variablePrefix = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*=`)
 
-// lenientScript returns a start script that needs a shell as a command that starts this shell, and a note, because the
-// original always started one. It returns any other script unchanged, with a note if its backslashes are read as
-// separators of folders, else with "".
+// lenientScript converts a start script. The original always started a shell. So for a script that needs a shell,
+// lenientScript returns a command that starts one, and a note. It returns any other script unchanged, with a note only
+// if backslashes in it are read as separators of folders.
 func lenientScript(line string) (script, note string) {
 	words, err := SplitCommand(line)
 	if needsShell := (shellError{}); errors.As(err, &needsShell) {
