@@ -34,7 +34,7 @@ func newCable() *cable {
 }
 
 func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if err := c.thaw(ctx); err != nil {
+	if err := c.awaitThaw(ctx); err != nil {
 		return nil, err
 	}
 	if c.isDead() {
@@ -65,7 +65,8 @@ func (c *cable) freeze() (resume func()) {
 	})
 }
 
-func (c *cable) thaw(ctx context.Context) error {
+// awaitThaw waits while the cable is frozen.
+func (c *cable) awaitThaw(ctx context.Context) error {
 	c.mu.Lock()
 	frozen := c.frozen
 	c.mu.Unlock()
@@ -89,7 +90,8 @@ func (c *cable) cut() {
 	}
 }
 
-// cutAt breaks the connections at the nth commit from now on, whose request is lost or done, and ends the session.
+// cutAt breaks all connections at the nth commit from now on, and ends the session. If arrives is true, the server
+// makes that commit first; otherwise the request is lost.
 func (c *cable) cutAt(t testing.TB, client *zk.Conn, address, root string, n int,
 	arrives bool) (struck <-chan struct{}) {
 	done := make(chan struct{})
@@ -136,7 +138,7 @@ func (c *cable) isDead() bool {
 // onMulti passes the next Multi's packet to f instead of the server.
 func (c *cable) onMulti(f func(p *plug, packet []byte) (int, error)) { c.on(opMulti, f) }
 
-// on does the same for another type of request.
+// on passes the next packet with this type of request to f instead of the server.
 func (c *cable) on(op uint32, f func(p *plug, packet []byte) (int, error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,8 +165,8 @@ type plug struct {
 
 func (p *plug) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
-	if thawed := p.cable.thaw(context.Background()); thawed != nil {
-		return 0, thawed
+	if err := p.cable.awaitThaw(context.Background()); err != nil {
+		return 0, err
 	}
 	p.cable.mu.Lock()
 	defer p.cable.mu.Unlock()
@@ -178,7 +180,7 @@ func (p *plug) Read(b []byte) (int, error) {
 }
 
 func (p *plug) Write(b []byte) (int, error) {
-	if err := p.cable.thaw(context.Background()); err != nil {
+	if err := p.cable.awaitThaw(context.Background()); err != nil {
 		return 0, err
 	}
 	if p.cable.isDead() {
@@ -221,7 +223,7 @@ func expire(t testing.TB, address string, session []byte) {
 		}
 		defer conn.Close()
 		_, _ = conn.Write(hello)
-		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		_ = conn.SetReadDeadline(time.Now().Add(eventTimeout))
 		greeting := make([]byte, 40)
 		if _, err := io.ReadFull(conn, greeting); err != nil {
 			return false

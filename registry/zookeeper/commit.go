@@ -86,7 +86,7 @@ func (t *term) write(ops *[]op) (refused *op, err error) {
 
 var errFenced = errors.New("ZooKeeper refused the fence: another leader has taken over")
 
-// isFenceRefusal reports whether one of the first two operations of a Multi was refused because of the state of the
+// isFenceRefusal reports whether the refusal of one of the first two operations of a Multi is due to the state of the
 // election node or the fence. Other refusals, for example because of a quota, do not end the term.
 func isFenceRefusal(err error) bool {
 	return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion)

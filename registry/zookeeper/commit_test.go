@@ -64,8 +64,8 @@ func (s *scene) expire() {
 	}
 }
 
-// way decides the fate of a request: lost, passed on, or both.
-type way func(s *scene, p *plug, packet []byte) (int, error)
+// requestHandler decides what happens to a request: it passes the request on, loses it, or passes it on and loses the answer.
+type requestHandler func(s *scene, p *plug, packet []byte) (int, error)
 
 func pass(_ *scene, p *plug, packet []byte) (int, error) { return p.Conn.Write(packet) }
 
@@ -76,7 +76,7 @@ func lost(_ *scene, p *plug, _ []byte) (int, error) {
 }
 
 // first calls do while the request is on its way.
-func first(do func(s *scene), then way) way {
+func first(do func(s *scene), then requestHandler) requestHandler {
 	return func(s *scene, p *plug, packet []byte) (int, error) {
 		do(s)
 		return then(s, p, packet)
@@ -127,26 +127,26 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 	for name, c := range map[string]struct {
 		session  time.Duration
 		before   func(s *scene)
-		way      way
+		way      requestHandler
 		write    registry.Write
 		done     bool
-		ends     bool // the term
-		unknown  bool // whether it was done
+		ends     bool // whether the term ends
+		unknown  bool // whether the outcome of the commit is unknown
 		conflict bool // at write's path
 		says     []string
 	}{
-		"its answer is lost":                   {way: answerLost, write: ours, done: true},
-		"it is lost":                           {way: lost, write: ours, done: true},
-		"the session ends":                     {way: first((*scene).expire, lost), write: ours, ends: true, unknown: true},
-		"another commits first":                {way: first(other, pass), write: ours, ends: true},
-		"another commits first, and it's lost": {way: first(other, lost), write: ours, ends: true, unknown: true},
-		"a disk hangs":                         {session: 2 * time.Second, way: hang, write: ours, ends: true, unknown: true, says: []string{"a disk of ZooKeeper may hang"}},
+		"its answer is lost":                    {way: answerLost, write: ours, done: true},
+		"it is lost":                            {way: lost, write: ours, done: true},
+		"the session ends":                      {way: first((*scene).expire, lost), write: ours, ends: true, unknown: true},
+		"another commits first":                 {way: first(other, pass), write: ours, ends: true},
+		"another commits first, and it is lost": {way: first(other, lost), write: ours, ends: true, unknown: true},
+		"a disk hangs":                          {session: 2 * time.Second, way: hang, write: ours, ends: true, unknown: true, says: []string{"a disk of ZooKeeper may hang"}},
 
 		// T4: ZooKeeper checks conditions as well, because a node may be edited externally before the commit arrives.
-		"a version is another":            {way: edited, write: atVersion, conflict: true},
-		"a version is another, to delete": {way: edited, write: deleted, conflict: true},
-		"what has a version is gone":      {way: first(func(s *scene) { s.drop("/config/job/a") }, pass), write: atVersion, conflict: true},
-		"what must not be there is": {
+		"another version":               {way: edited, write: atVersion, conflict: true},
+		"another version, to delete":    {way: edited, write: deleted, conflict: true},
+		"a node with a version is gone": {way: first(func(s *scene) { s.drop("/config/job/a") }, pass), write: atVersion, conflict: true},
+		"a node that must be absent exists": {
 			before: func(s *scene) { commit(s, s.term, registry.Write{Path: "/config/job/a", Delete: true}) },
 			way:    first(func(s *scene) { create(s, s.client, s.root+"/config/job/a", "by hand") }, pass),
 			write:  absent, conflict: true,
@@ -204,7 +204,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 				t.Errorf("the mark is %q at version %d (%v), want %d", value, stat.Version, err, want)
 			}
 			if value, _, err := s.client.Get(s.root + c.write.Path); string(value) == "ours" != c.done {
-				t.Errorf("what is written beside it is %q (%v)", value, err)
+				t.Errorf("the other write of the commit left %q (%v)", value, err)
 			}
 			if c.ends {
 				eventually(t, "the end of the term", func() bool { return s.term.Err() != nil })

@@ -52,11 +52,11 @@
 // to be created and removed. The version of an entry is that of its node. "Leader" in this table is the leader of the
 // present term, in its commits.
 //
-//	node                          value                    written by               read by                   goes
-//	/config/app/{app}             document                 leader; people, console  leader: start, Changed    app deleted
-//	/config/job/{job}             document                 leader; people, console  leader: start, Changed    job deregistered
-//	/state/disable/app/{app}      name                     leader; people, console  leader: start, Changed    app enabled or deleted
-//	/state/disable/job/{job}      name                     leader; people, console  leader: start, Changed    job enabled or deregistered
+//	node                          value                    written by               read by                   removed
+//	/config/app/{app}             document                 leader; users, console   leader: start, Changed    app deleted
+//	/config/job/{job}             document                 leader; users, console   leader: start, Changed    job deregistered
+//	/state/disable/app/{app}      name                     leader; users, console   leader: start, Changed    app enabled or deleted
+//	/state/disable/job/{job}      name                     leader; users, console   leader: start, Changed    job enabled or deregistered
 //	/state/ready/{job}            count                    the original             leader, once              taken over
 //	/state/failover/{job}/{item}  task id                  the original             leader, once              taken over
 //	/state/running/{job}/{item}   task id                  the original (daemons)   leader, once              taken over

@@ -17,12 +17,12 @@ func TestExchange(t *testing.T) {
 	}
 	shared := []registry.Entry{{Path: "access", Value: []byte("keys")}}
 	nodes := Nodes(7, entries, shared)
-	there := map[string]bool{"": true}
+	seen := map[string]bool{"": true}
 	for _, n := range nodes {
-		if !there[folderOf(n.Path)] {
+		if !seen[folderOf(n.Path)] {
 			t.Errorf("%s comes before the node above it", n.Path)
 		}
-		there[n.Path] = true
+		seen[n.Path] = true
 	}
 	term, gotEntries, gotShared, err := Entries(nodes, "/ha/framework_id")
 	if err != nil || term != 7 {
@@ -41,6 +41,6 @@ func TestExchange(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, _, _, err := Entries(nil); err == nil {
-		t.Error("no nodes are a backup")
+		t.Error("an empty backup is accepted")
 	}
 }

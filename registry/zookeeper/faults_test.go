@@ -96,7 +96,7 @@ func TestSilenceEndsTheTerm(t *testing.T) {
 			began := time.Now()
 			select {
 			case <-term.Done():
-			case <-time.After(patience):
+			case <-time.After(eventTimeout):
 				t.Fatal("the term goes on without ZooKeeper, whose session has ended")
 			}
 			if took := time.Since(began); took < c.earliest {
@@ -165,7 +165,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 		t.Helper()
 		eventually(t, "to know the leader "+address, func() bool {
 			l, ok := r.Leader()
-			return ok && l.Term == number && l.Address == address && time.Since(l.Since) < patience
+			return ok && l.Term == number && l.Address == address && time.Since(l.Since) < eventTimeout
 		})
 	}
 	shows(a, first.Number(), "127.0.0.1:8899")
@@ -252,7 +252,7 @@ func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 				}
 				select {
 				case <-s.term.Done():
-				case <-time.After(patience):
+				case <-time.After(eventTimeout):
 					t.Fatal("the term goes on")
 				}
 				if err := s.term.Err(); !errors.Is(err, registry.ErrTermEnded) {
@@ -269,7 +269,7 @@ func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 				eventually(t, "a follower to know the leader", func() bool {
 					l, ok := follower.Leader()
 					return ok && l.Term == next.Number() && l.Address == "127.0.0.1:2" &&
-						time.Since(l.Since) < patience
+						time.Since(l.Since) < eventTimeout
 				})
 			})
 		}

@@ -47,16 +47,16 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	for _, c := range []struct {
 		name   string
 		writes []registry.Write
-		edited *registry.Write // a write to a document that was edited externally, past the checks of the commit point
+		edited *registry.Write // a write whose document was edited externally; the commit point does not check it
 		left   int             // entries
 	}{
-		{"10,000 jobs come", register, nil, 3 * jobs},
-		{"an app goes with 10,000 jobs", deregister, &deregister[jobs-1], jobs},
-		{"their states go", each(jobs, func(i int) registry.Write { return registry.Write{Path: "/s/job/" + job(i), Delete: true} }), nil, 0},
+		{"10,000 jobs are registered", register, nil, 3 * jobs},
+		{"an app is deleted with 10,000 jobs", deregister, &deregister[jobs-1], jobs},
+		{"their states are deleted", each(jobs, func(i int) registry.Write { return registry.Write{Path: "/s/job/" + job(i), Delete: true} }), nil, 0},
 		{"an execution of 10,000 shards", append(each(100, func(i int) registry.Write {
 			return put(fmt.Sprintf("/s/shards/e/%d", i), strings.Repeat("c", 100*2_000))
 		}), put("/s/execution/e", "header")), nil, 101},
-		{"it goes", append(each(100, func(i int) registry.Write {
+		{"the execution is deleted", append(each(100, func(i int) registry.Write {
 			return registry.Write{Path: fmt.Sprintf("/s/shards/e/%d", i), Delete: true}
 		}), registry.Write{Path: "/s/execution/e", Delete: true}), nil, 0},
 	} {

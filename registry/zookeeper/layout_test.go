@@ -100,7 +100,7 @@ func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 	}
 	reported := func(want string) {
 		t.Helper()
-		deadline := time.After(patience)
+		deadline := time.After(eventTimeout)
 		for {
 			select {
 			case got := <-term.Changed():
@@ -146,7 +146,7 @@ func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 	resume()
 	missed := map[string]bool{"/config/job/job": true, "/config/app/a": true, "/config/app/b": true,
 		"/config/app/c": true}
-	deadline := time.After(patience)
+	deadline := time.After(eventTimeout)
 	for len(missed) > 0 {
 		select {
 		case path := <-term.Changed():
@@ -301,7 +301,7 @@ func testChroot(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-func TestOptionsThatCannotBe(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	good := zookeeper.Options{Servers: "127.0.0.1:1", Namespace: "n"}
 	for name, change := range map[string]func(*zookeeper.Options){

@@ -40,7 +40,7 @@ func wipe(t testing.TB, client *zk.Conn, path string) {
 // reported waits until the path is reported, and returns the paths reported before it.
 func reported(t *testing.T, term registry.Term, path string) (before []string) {
 	t.Helper()
-	for deadline := time.After(patience); ; {
+	for deadline := time.After(eventTimeout); ; {
 		select {
 		case got := <-term.Changed():
 			if got == path {
@@ -177,15 +177,14 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// slow is a connection over a slow link. owed is how long the link has still to be busy with what was read.
+// slow is a connection over a slow link. owed is the time that Read still has to sleep for the bytes that it has read.
 type slow struct {
 	net.Conn
 	owed time.Duration
 }
 
-// Read sleeps now and then instead of after each of thousands of small answers: on a busy machine every sleep takes
-// much longer than it should, and the link would be far slower than it is meant to be. What a sleep took too long is
-// taken off the next one.
+// Read does not sleep after each of thousands of small answers: on a busy machine every sleep takes too long, so the
+// link would be far too slow. It sleeps when owed is long enough, and subtracts the time that the sleep really took.
 func (s *slow) Read(b []byte) (int, error) {
 	const bytesPerSecond = 512 << 10
 	n, err := s.Conn.Read(b[:min(len(b), 16<<10)])
@@ -266,7 +265,7 @@ type late struct {
 	net.Conn
 	coming  chan packet
 	rest    []byte
-	by      *atomic.Int64
+	delay   *atomic.Int64
 	loseAll *atomic.Bool
 }
 
@@ -283,7 +282,7 @@ func (l *late) pump() {
 		if err != nil {
 			return
 		}
-		l.coming <- packet{time.Now().Add(time.Duration(l.by.Load())), b[:n]}
+		l.coming <- packet{time.Now().Add(time.Duration(l.delay.Load())), b[:n]}
 	}
 }
 
@@ -313,7 +312,7 @@ func (l *late) SetReadDeadline(time.Time) error { return nil }
 // T1: delayed answers do not lengthen a term: it ends before the next one begins.
 func testLateAnswersLengthenNoTerm(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	var by atomic.Int64
+	var delay atomic.Int64
 	var loseAll atomic.Bool
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 4 * time.Second}
 	with := o
@@ -322,12 +321,12 @@ func testLateAnswersLengthenNoTerm(t *testing.T, server *zkserver.Server) {
 		if err != nil {
 			return nil, err
 		}
-		l := &late{Conn: c, coming: make(chan packet, 1000), by: &by, loseAll: &loseAll}
+		l := &late{Conn: c, coming: make(chan packet, 1000), delay: &delay, loseAll: &loseAll}
 		go l.pump()
 		return l, nil
 	}
 	_, old := lead(t, with)
-	by.Store(int64(1500 * time.Millisecond))
+	delay.Store(int64(1500 * time.Millisecond))
 	// Servers that are slow but alive keep the term.
 	select {
 	case <-old.Done():

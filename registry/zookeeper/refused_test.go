@@ -140,7 +140,7 @@ func TestZooKeeperThatWantsSASL(t *testing.T) {
 		_, _ = conn.Write(binary.BigEndian.AppendUint32(reply, uint32(code)))
 	})
 	r := open(t, zookeeper.Options{Servers: address, Namespace: "n", Logger: log.logger(), Dial: d.dial})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 	defer cancel()
 	_, err := r.Campaign(ctx, "x")
 	if !errors.Is(err, registry.ErrUnusable) ||

@@ -7,8 +7,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestWhatIsNews checks what is reported about a document, by the order of what the term and the watch have observed.
-func TestWhatIsNews(t *testing.T) {
+// TestReportedChanges checks when a change of a document is reported, depending on the order in which the term and the
+// watch have observed its states.
+func TestReportedChanges(t *testing.T) {
 	t.Parallel()
 	const path = "/config/job/a"
 	at := func(mzxid int64, aversion int32) state { return state{true, mzxid, aversion} }
@@ -17,11 +18,11 @@ func TestWhatIsNews(t *testing.T) {
 	read := func(s state) step {
 		return func(k *nodeStates) (bool, string) {
 			return k.recordRead(path, s, false),
-				"a read finds out that it is outdated"
+				"recordRead reports that the read was outdated"
 		}
 	}
 	watched := func(s state) step {
-		return func(k *nodeStates) (bool, string) { return k.recordWatch(path, s), "what the watch sees is news" }
+		return func(k *nodeStates) (bool, string) { return k.recordWatch(path, s), "recordWatch reports a change" }
 	}
 	wrote := func(kind opKind, zxid int64) step {
 		return func(k *nodeStates) (bool, string) { k.recordWrite(path, kind, zxid); return false, "" }
@@ -30,30 +31,30 @@ func TestWhatIsNews(t *testing.T) {
 		return func(k *nodeStates) (bool, string) { k.recordList("/config/job", paths); return false, "" }
 	}
 	for name, c := range map[string]struct {
-		steps []step
-		want  bool // of the last step; all others must return false
-		there bool // known at the end
+		steps  []step
+		want   bool // of the last step; all others must return false
+		exists bool // whether the entry exists according to nodeStates at the end
 	}{
-		"nobody has read it":                {[]step{watched(at(5, 0))}, false, true},
-		"it is as it was read":              {[]step{read(at(5, 1)), watched(at(5, 1))}, false, true},
-		"it was set since":                  {[]step{read(at(5, 0)), watched(at(6, 0))}, true, true},
-		"its ACL has changed":               {[]step{read(at(5, 0)), watched(at(5, 1))}, true, true},
-		"it went":                           {[]step{read(at(5, 0)), watched(gone)}, true, false},
-		"it went and came":                  {[]step{read(at(5, 3)), watched(at(9, 0))}, true, true},
-		"it was reported":                   {[]step{read(at(6, 0)), watched(at(6, 0)), watched(at(6, 0))}, false, true},
-		"the watch's server lags":           {[]step{read(at(6, 0)), watched(at(5, 0))}, false, true},
-		"the term's server lags":            {[]step{watched(at(6, 0)), read(at(5, 0))}, true, true},
-		"it came into a folder that is":     {[]step{listed(), watched(at(5, 0))}, true, true},
-		"known, and nothing is there":       {[]step{listed(), watched(gone)}, false, false},
-		"it is listed, and not read yet":    {[]step{listed(path), watched(at(5, 0))}, false, true},
-		"it is listed, and read then":       {[]step{listed(path), watched(at(5, 0)), read(at(5, 0))}, false, true},
-		"listed, read, and seen to go":      {[]step{listed(path), read(at(5, 0)), watched(gone)}, true, false},
-		"the term has made it":              {[]step{listed(), wrote(opCreate, 7), watched(at(7, 0))}, false, true},
-		"the term has set it":               {[]step{read(at(5, 2)), wrote(opSet, 7), watched(at(7, 2))}, false, true},
-		"somebody has set it after that":    {[]step{read(at(5, 2)), wrote(opSet, 7), watched(at(8, 2))}, true, true},
-		"the term has deleted it":           {[]step{read(at(5, 0)), wrote(opDelete, 7), watched(gone)}, false, false},
-		"and somebody has made it again":    {[]step{read(at(5, 0)), wrote(opDelete, 7), watched(gone), watched(at(8, 0))}, true, true},
-		"read as gone, as the watch saw it": {[]step{listed(path), watched(gone), read(gone), watched(gone)}, false, false},
+		"not read yet":                         {[]step{watched(at(5, 0))}, false, true},
+		"unchanged since the read":             {[]step{read(at(5, 1)), watched(at(5, 1))}, false, true},
+		"set since the read":                   {[]step{read(at(5, 0)), watched(at(6, 0))}, true, true},
+		"its ACL has changed":                  {[]step{read(at(5, 0)), watched(at(5, 1))}, true, true},
+		"removed":                              {[]step{read(at(5, 0)), watched(gone)}, true, false},
+		"removed and created again":            {[]step{read(at(5, 3)), watched(at(9, 0))}, true, true},
+		"reported already":                     {[]step{read(at(6, 0)), watched(at(6, 0)), watched(at(6, 0))}, false, true},
+		"the watch's server lags":              {[]step{read(at(6, 0)), watched(at(5, 0))}, false, true},
+		"the term's server lags":               {[]step{watched(at(6, 0)), read(at(5, 0))}, true, true},
+		"created in a listed folder":           {[]step{listed(), watched(at(5, 0))}, true, true},
+		"absent from a listed folder":          {[]step{listed(), watched(gone)}, false, false},
+		"listed, and not read yet":             {[]step{listed(path), watched(at(5, 0))}, false, true},
+		"listed, then read":                    {[]step{listed(path), watched(at(5, 0)), read(at(5, 0))}, false, true},
+		"listed, read, then removed":           {[]step{listed(path), read(at(5, 0)), watched(gone)}, true, false},
+		"created by the term":                  {[]step{listed(), wrote(opCreate, 7), watched(at(7, 0))}, false, true},
+		"set by the term":                      {[]step{read(at(5, 2)), wrote(opSet, 7), watched(at(7, 2))}, false, true},
+		"set by another client after the term": {[]step{read(at(5, 2)), wrote(opSet, 7), watched(at(8, 2))}, true, true},
+		"deleted by the term":                  {[]step{read(at(5, 0)), wrote(opDelete, 7), watched(gone)}, false, false},
+		"deleted by the term, and created again by another client": {[]step{read(at(5, 0)), wrote(opDelete, 7), watched(gone), watched(at(8, 0))}, true, true},
+		"removed according to the watch and to a read":             {[]step{listed(path), watched(gone), read(gone), watched(gone)}, false, false},
 	} {
 		k := newNodeStates()
 		for i, do := range c.steps {
@@ -61,14 +62,14 @@ func TestWhatIsNews(t *testing.T) {
 				t.Errorf("%s: step %d: %s: %v", name, i, what, got)
 			}
 		}
-		if there, _ := k.exists(path); there != c.there {
-			t.Errorf("%s: known to be there: %v", name, there)
+		if exists, _ := k.exists(path); exists != c.exists {
+			t.Errorf("%s: exists returns %v", name, exists)
 		}
 	}
 }
 
-// A path that is not received before the watch's session ends is still reported, because the next session would take
-// it for known.
+// If the watch's session ends before a reported path is received, the path is still reported, because the next session
+// would not report it again.
 func TestReportOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())

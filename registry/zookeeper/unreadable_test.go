@@ -26,8 +26,8 @@ func acl(t testing.TB, client *zk.Conn, path string, readable bool) {
 	}
 }
 
-// A node that may not be read is returned as an Unreadable entry; all others are read. Its becoming readable, or its
-// removal, is reported, although ZooKeeper reports no changes of ACLs.
+// A node that may not be read is returned as an Unreadable entry; all others are read. When such a node becomes
+// readable or is removed, its path is reported, although ZooKeeper reports no changes of ACLs.
 func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -64,17 +64,17 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	if e, err := term.Get(t.Context(), "/config/app/app"); err != nil || e.Unreadable == "" {
 		t.Errorf("get: %+v, %v", e, err)
 	}
-	again := map[string]bool{}
+	others := map[string]bool{}
 	reported := func(path string) {
 		t.Helper()
-		clear(again)
-		for deadline := time.After(patience); ; {
+		clear(others)
+		for deadline := time.After(eventTimeout); ; {
 			select {
 			case got := <-term.Changed():
 				if got == path {
 					return
 				}
-				again[got] = true
+				others[got] = true
 			case <-deadline:
 				t.Fatalf("%s is not reported", path)
 			}
@@ -92,12 +92,12 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	if e, err := term.Get(t.Context(), "/config/job/gone"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("get: %+v, %v", e, err)
 	}
-	// A node that was readable is found by the next look, at the latest with a new connection.
+	// If a node becomes unreadable, a check finds that, at the latest with a new connection.
 	acl(t, client, root+"/config/job/job", false)
 	cable.cut()
 	reported("/config/job/job")
-	if len(again) > 0 {
-		t.Errorf("what was read since is reported again: %v", again)
+	if len(others) > 0 {
+		t.Errorf("entries that were read already are reported again: %v", others)
 	}
 	e, err := term.Get(t.Context(), "/config/job/job")
 	if err != nil || !strings.Contains(e.Unreadable, "getAcl "+root+"/config/job/job") {

@@ -30,11 +30,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long a test waits for an expected event.
-const patience = 30 * time.Second
+// eventTimeout is how long a test waits for an expected event.
+const eventTimeout = 30 * time.Second
 
-// lasting is a session timeout that no test waits for: on a busy machine a server may take seconds to answer.
-const lasting = 40 * time.Second
+// longSession is a session timeout that no test waits for: on a busy machine a server may take seconds to answer.
+const longSession = 40 * time.Second
 
 var namespaces atomic.Int64
 
@@ -51,7 +51,7 @@ func logger() *slog.Logger {
 func open(t testing.TB, o zookeeper.Options) *zookeeper.Registry {
 	t.Helper()
 	if o.SessionTimeout == 0 {
-		o.SessionTimeout = lasting
+		o.SessionTimeout = longSession
 	}
 	if o.Logger == nil {
 		o.Logger = logger()
@@ -70,7 +70,7 @@ func open(t testing.TB, o zookeeper.Options) *zookeeper.Registry {
 
 func campaign(t testing.TB, r registry.Registry, who string) registry.Term {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 	defer cancel()
 	term, err := r.Campaign(ctx, who)
 	if err != nil {
@@ -90,11 +90,11 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
-	deadline := time.After(patience)
+	deadline := time.After(eventTimeout)
 	for !holds() {
 		select {
 		case <-deadline:
-			t.Fatalf("%s: not within %v", what, patience)
+			t.Fatalf("%s: not within %v", what, eventTimeout)
 		case <-poll.C:
 		}
 	}
@@ -193,7 +193,7 @@ func testSuite(t *testing.T, server *zkserver.Server) {
 		o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 		return registrytest.Store{
 			Open: func(t *testing.T) registry.Registry {
-				o.Logger, o.SessionTimeout = logger(), lasting
+				o.Logger, o.SessionTimeout = logger(), longSession
 				r, err := zookeeper.Open(o)
 				if err != nil {
 					t.Fatal(err)
