@@ -61,9 +61,9 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 }
 
 // try sends the transaction of a commit, in as few requests as possible: a small commit without conditions is a single
-// request. It returns sent if it has sent the COMMIT; if there is no answer then, only the fence's row shows whether
-// the transaction was committed. mayBeDone says that this has happened to an earlier try. After a conflict or a
-// refusal, the transaction is rolled back.
+// request. sent is true if the COMMIT was sent. If there is no answer then, only the fence's row shows whether the
+// transaction was committed. mayBeDone says that this has happened to an earlier try. After a conflict or a refusal,
+// the transaction is rolled back.
 func (t *term) try(p plan, mayBeDone bool) (sent bool, err error) {
 	conn, err := t.connection()
 	if err != nil {

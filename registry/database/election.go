@@ -123,7 +123,8 @@ func (s *store) removeCandidate(ctx context.Context, holder string) error {
 	return err
 }
 
-// try waits until the leadership is free, and takes it. It returns at the first error.
+// try waits until the leadership is free, and takes it. It returns at the first error, but continues while another
+// server leads or the registry lacks commits.
 func (r *Registry) try(ctx context.Context, address string) (*term, error) {
 	if err := r.store.prepare(ctx, r.memory.get()); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func await(t *testing.T, led <-chan *term) *term {
 	select {
 	case next := <-led:
 		return next
-	case <-time.After(patience):
+	case <-time.After(eventTimeout):
 		t.Fatal("nobody leads")
 		return nil
 	}

@@ -114,7 +114,7 @@ func TestOneRemembers(t *testing.T) {
 		_, _ = knows.Campaign(ctx, "127.0.0.1:9988")
 	}()
 	defer func() { cancel(); <-ended }()
-	eventually.Works(t, "who remembers says so to the others", func() error {
+	eventually.Works(t, "the server that remembers tells the others", func() error {
 		var refuse, wait int
 		err := knows.store.db.Get(&refuse, "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE lacks <> ''")
 		if err == nil {
@@ -202,8 +202,8 @@ func (g *gate) open() {
 	g.shut = false
 }
 
-// standsFor makes a registry stand for election until the test ends.
-func standsFor(t *testing.T, r *Registry) {
+// standForElection makes a registry stand for election until the test ends.
+func standForElection(t *testing.T, r *Registry) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -229,7 +229,7 @@ func TestOutageLongerThanALease(t *testing.T) {
 	ofLeader.close()
 	<-term.Done()
 	failOver()
-	standsFor(t, leader)
+	standForElection(t, leader)
 	looked := func() time.Time {
 		standby.follower.mu.Lock()
 		defer standby.follower.mu.Unlock()

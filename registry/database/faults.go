@@ -15,6 +15,7 @@ import (
 const (
 	duplicateEntry = 1062
 	noSuchTable    = 1146
+	packetTooLarge = 1153
 	outOfRange     = 1690
 )
 
@@ -69,7 +70,7 @@ func (s *store) explain(doing string, err error) error {
 			err)
 	case hasCode(err, diskFullCodes...):
 		err = fmt.Errorf("%w: free space on the database's disk", err)
-	case hasCode(err, 1153):
+	case hasCode(err, packetTooLarge):
 		err = fmt.Errorf("%w: set max_allowed_packet of the database to %d or more", err, minPacket)
 	}
 	return fmt.Errorf("%s in the database %s: %w%s", doing, s.name, err, netproblem.Advice(err))

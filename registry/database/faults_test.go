@@ -138,7 +138,7 @@ func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
 	go func() { result <- term.Commit(context.Background(), []registry.Write{write("/a", "in between")}) }()
 	select {
 	case <-term.Done():
-	case <-time.After(patience):
+	case <-time.After(eventTimeout):
 		t.Error("the term lasts")
 	}
 	if err := <-result; !errors.Is(err, registry.ErrTermEnded) {

@@ -64,7 +64,7 @@ func (r rows) isFree(unchanged time.Duration) bool {
 	}
 }
 
-// follower has the results of the reads of the rows, several times a second while the registry is open.
+// follower has the results of reading the rows, which happens several times a second while the registry is open.
 type follower struct {
 	mu             sync.Mutex
 	latest         rows
@@ -170,8 +170,8 @@ func (r *Registry) rolledBack(lacks string) string {
 		r.store.name, lacks)
 }
 
-// publishLacks publishes to all candidates which commits the registry lacks. Their row is valid for one lease, even if
-// this server ends. If the registry lacks nothing, publishLacks deletes the row.
+// publishLacks publishes to all candidates which commits the registry lacks, in a row that is valid for one lease even
+// if this server ends. If the registry lacks nothing, publishLacks deletes the row.
 func (r *Registry) publishLacks(ctx context.Context, lineage string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.store.Lease/2)
 	defer cancel()

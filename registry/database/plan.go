@@ -15,8 +15,9 @@ type plan struct {
 	puts        []put
 }
 
-// put stores a value. It stands for several writes of the path if the commit has several after the path's last delete:
-// the version then also grows by earlier, the number of those before the last one.
+// put stores a value. If a commit writes a path several times after the path's last delete, one put with the last value
+// stands for all of these writes. earlier is the number of writes before the last one: the version grows by this
+// number, too.
 type put struct {
 	path    string
 	earlier int64

@@ -61,7 +61,7 @@ const maxFormerLineages = 20
 // record is the content of the file.
 type record struct {
 	position
-	Left []string `json:"left,omitempty"`
+	FormerLineages []string `json:"left,omitempty"`
 }
 
 // openMemory reads the file, if it exists.
@@ -79,7 +79,7 @@ func openMemory(path string) (*memory, error) {
 		if err = json.Unmarshal(text, &r); err == nil && r.Lineage == "" {
 			err = errors.New("it does not name a registry")
 		}
-		m.latest, m.formerLineages = r.position, r.Left
+		m.latest, m.formerLineages = r.position, r.FormerLineages
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the last known position of the registry: %s: %w; if the database is still the same, remove that file",

@@ -19,13 +19,13 @@ func TestLacks(t *testing.T) {
 		found position
 		lacks string
 	}{
-		"the same":               {remembered, ""},
-		"later":                  {position{"l", 6, "i", 101}, ""},
-		"commits are gone":       {position{"l", 5, "h", 99}, "change 99 of term 5"},
-		"terms are gone":         {position{"l", 4, "g", 120}, "its term 4"},
-		"another term 5":         {position{"l", 5, "x", 120}, "its term 5"},
-		"another registry":       {position{"m", 1, "x", 1}, ""},
-		"nobody has prepared it": {position{}, ""},
+		"the same":         {remembered, ""},
+		"later":            {position{"l", 6, "i", 101}, ""},
+		"commits are gone": {position{"l", 5, "h", 99}, "change 99 of term 5"},
+		"terms are gone":   {position{"l", 4, "g", 120}, "its term 4"},
+		"another term 5":   {position{"l", 5, "x", 120}, "its term 5"},
+		"another registry": {position{"m", 1, "x", 1}, ""},
+		"not prepared yet": {position{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func TestMemory(t *testing.T) {
 	now := position{"l", 2, "h", 10}
 	m.observe(now, m.get())
 	if lacks, _ := m.observe(position{"l", 2, "h", 9}, position{"l", 2, "h", 8}); lacks != "" || m.get() != now {
-		t.Errorf("a look that began before a commit: lacks %q, and %+v is remembered", lacks, m.get())
+		t.Errorf("a read that began before a commit: lacks %q, and %+v is remembered", lacks, m.get())
 	}
 	if err := m.save(); err != nil {
 		t.Fatal(err)
@@ -69,9 +69,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLeftLineage checks that a registry that was abandoned for an accepted one is not followed when it returns, not
-// even by a restarted server, until a third one is accepted. Further commits do not make a registry valid that went
-// back.
+// TestLeftLineage checks that a server does not use an abandoned registry again when it returns, even after a restart
+// of the server, until a third registry is accepted. A registry that went back does not become valid by further
+// commits.
 func TestLeftLineage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "seen.json")
@@ -79,28 +79,28 @@ func TestLeftLineage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(s position, want string) {
+	observe := func(s position, want string) {
 		t.Helper()
 		if lacks, _ := m.observe(s, m.get()); want == "" && lacks != "" || !strings.Contains(lacks, want) {
 			t.Errorf("%+v lacks %q, want %q", s, lacks, want)
 		}
 	}
-	look(position{"first", 2, "h", 10}, "")
-	look(position{"second", 3, "i", 9}, "")
-	look(position{"first", 2, "h", 12}, "left")
+	observe(position{"first", 2, "h", 10}, "")
+	observe(position{"second", 3, "i", 9}, "")
+	observe(position{"first", 2, "h", 12}, "left")
 	if err := m.save(); err != nil {
 		t.Fatal(err)
 	}
 	if m, err = openMemory(file); err != nil {
 		t.Fatal(err)
 	}
-	look(position{"first", 2, "h", 12}, "left")
-	look(position{"second", 3, "i", 11}, "")
-	look(position{"second", 3, "i", 10}, "change 10 of term 3")
-	look(position{"second", 4, "j", 90}, "change 10 of term 3")
-	look(position{"second", 3, "i", 11}, "")
-	look(position{"first", 4, "j", 90}, "left")
-	look(position{"third", 5, "k", 91}, "")
+	observe(position{"first", 2, "h", 12}, "left")
+	observe(position{"second", 3, "i", 11}, "")
+	observe(position{"second", 3, "i", 10}, "change 10 of term 3")
+	observe(position{"second", 4, "j", 90}, "change 10 of term 3")
+	observe(position{"second", 3, "i", 11}, "")
+	observe(position{"first", 4, "j", 90}, "left")
+	observe(position{"third", 5, "k", 91}, "")
 }
 
 // TestSlowDisk checks that a hanging disk of the data folder delays no commit.

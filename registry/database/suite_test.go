@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(shared.Main(m))
 }
 
-// patience is how long a test waits for an expected event.
-const patience = 60 * time.Second
+// eventTimeout is how long a test waits for an expected event.
+const eventTimeout = 60 * time.Second
 
 // lease is long enough for a busy machine.
 const lease = 6 * time.Second
@@ -61,7 +61,7 @@ func open(t testing.TB, o Options) *Registry {
 
 func elect(t testing.TB, r registry.Registry, who string) *term {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 	defer cancel()
 	led, err := r.Campaign(ctx, who)
 	if err != nil {

@@ -116,8 +116,8 @@ func (t *term) Finish(reason error) {
 const releaseTimeout = 3 * time.Second
 
 // release releases the lease, unless the registry lacks commits of this term, for example after a failover a moment
-// ago. In that case it publishes that, because perhaps no candidate knows of these commits. The candidates then have
-// time to read it until the lease expires.
+// ago. In that case it publishes which commits are missing, because perhaps no candidate knows of them. Until the lease
+// expires, the candidates have time to read that.
 func (t *term) release() {
 	if errors.As(context.Cause(t.ctx), new(rolledBackError)) {
 		return // the candidates have been told already
