@@ -77,8 +77,7 @@ type Jobs struct {
 	ExecutorDir string
 }
 
-// Documents are the maximum sizes of the documents of apps and jobs: of all documents, and of those of an app and its
-// jobs.
+// Documents are limits of the total size of documents: All for all apps and jobs, PerApp for an app and its jobs.
 type Documents struct{ All, PerApp commandline.ByteSize }
 
 // Elected reports whether servers elect a leader in a shared registry. Otherwise the registry is a file of this

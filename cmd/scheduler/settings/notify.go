@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Notify are the settings by which the people who run the servers are notified of silent machines and blocked jobs.
+// Notify are the settings by which operators are notified of silent machines and blocked jobs.
 type Notify struct {
 	file string
 	// Operators is the content of the file: an error handler with its properties, including secrets. Without a

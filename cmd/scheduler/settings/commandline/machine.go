@@ -9,8 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/cgroup"
 )
 
-// DefaultMemory returns three quarters of the machine's memory, in whole MB. If the control groups of this process
-// allow less memory than the machine has, it returns three quarters of that. It returns 2048 if neither is known.
+// DefaultMemory returns three quarters of the machine's memory, in whole MB, but at least 32. If the control groups of
+// this process allow less memory than the machine has, it returns three quarters of that. It returns 2048 if neither is
+// known.
 func DefaultMemory() float64 {
 	text, _ := os.ReadFile("/proc/meminfo")
 	return defaultMemory(string(text), cgroup.LimitsOf(os.DirFS("/")))
@@ -31,8 +32,8 @@ func defaultMemory(meminfo string, limits cgroup.Limits) float64 {
 	return max(smallest, float64(int(kb/1024*3/4)))
 }
 
-// DefaultCPUs returns the number of CPUs of the machine, or the number that the control groups of this process allow
-// if that is lower.
+// DefaultCPUs returns the number of CPUs of the machine. If the control groups of this process allow less, it returns
+// that number, rounded down to hundredths, but at least 0.01.
 func DefaultCPUs() float64 { return defaultCPUs(runtime.NumCPU(), cgroup.LimitsOf(os.DirFS("/"))) }
 
 func defaultCPUs(number int, limits cgroup.Limits) float64 {
