@@ -49,8 +49,8 @@ func pod(args []string) int {
 	}
 	p.Supervisor = supervisorCommand
 	// The executor logs little, because the output belongs to the job. The termination message reports the end of a
-	// run; a daemon has several runs, so its warnings are logged too. Without a lease a task does not begin, and only the
-	// log says why.
+	// run; a daemon has several runs, so its warnings are logged too. Without a lease a task does not begin, and only
+	// the log says why.
 	level := slog.LevelError
 	if p.Task.Daemon != nil || p.Task.Lease != nil {
 		level = slog.LevelWarn
