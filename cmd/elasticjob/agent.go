@@ -216,7 +216,7 @@ func (a *cli) listAgents(ctx context.Context, c *client.Client, args []string) e
 	})
 }
 
-// agentTable lists the agents, and the cordoned machines of which no agent is known.
+// agentTable lists the agents, and the cordoned machines without a known agent.
 func (a *cli) agentTable(all client.Cluster) *table {
 	t := &table{columns: []column{{title: "HOST", minWidth: 8}, {title: "STATE"}, {title: "SINCE"},
 		{title: "TASKS", right: true}, {title: "AGENT", minWidth: 8}, {title: "NOTE", minWidth: 8}}}

@@ -334,8 +334,8 @@ func TestACheckOfAJobLooksForItsScript(t *testing.T) {
 	}
 }
 
-// TestEveryFieldHasAFlag of the commands that write apps and jobs, except for those with a flag for each entry and the
-// template of pods.
+// TestEveryFieldHasAFlag checks that the commands which write apps and jobs have a flag for every field. Exceptions are
+// the names, which are arguments, the template of pods, and env and props, whose flags set single entries.
 func TestEveryFieldHasAFlag(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
