@@ -112,7 +112,7 @@ func (c Config) checkLease() (bad document.Violations) {
 }
 
 // leaseNotes returns warnings about settings of leases. A lease shows that an executor runs, not that the job works, so
-// a shard that hangs could block its job for ever.
+// a shard that hangs could block its job forever.
 func (c Config) leaseNotes() (notes []string) {
 	if !c.Exclusive && c.LeaseSeconds > 0 {
 		notes = append(notes, "leaseSeconds has no effect without exclusive: true")

@@ -31,8 +31,8 @@ type property struct {
 	rule func(value string) string
 }
 
-// families are the original's properties, and those of webhooks, which are added. They decide what a job runs: a
-// script if it has properties of script., a request if it has properties of http., else the app's command.
+// families are the original's properties, and those of webhooks, which are added. They decide what a job runs: a script
+// if it has properties of script., a request if it has properties of http., else the app's command.
 //
 // A new kind of job needs a family here and a method like Config.HTTP that reports whether a job is of that kind. It
 // needs a field of wire.Task in internal/wire, which scheduler/core/tasks sets. It needs a runner in executor/tasks

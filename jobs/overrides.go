@@ -95,8 +95,8 @@ func (o Overrides) withValuesOf(c Config) Overrides {
 	return o
 }
 
-// Check returns the violations of the fields that overrides can set, in a run of the job c, and those of the run's
-// size. The rules are those of the job's document.
+// Check checks a run of the job c with these overrides by the rules of the job's document. It returns the violations of
+// fields that overrides can set, and of the size of the run.
 func (o Overrides) Check(c Config) document.Violations {
 	if o.IsZero() {
 		return nil

@@ -198,7 +198,7 @@ func (p timePhrase) needsNoDay() bool {
 	return p.form != atTimes && p.form != inSpans && (p.form != byField || p.everyHour)
 }
 
-// inUnits returns a step as a number of the largest unit of which it is a multiple.
+// inUnits expresses a step in the largest unit that divides it.
 func inUnits(step int, second, minute, hour string) (n int, unit string) {
 	switch {
 	case step%secondsOfHour == 0:
