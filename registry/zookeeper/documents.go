@@ -42,7 +42,7 @@ const (
 	// probeInterval is the interval at which unreadable nodes are checked, at most maxProbedNodes at a time. It is
 	// also the age of a session at which the session sets its first watch.
 	//
-	// The reason for the latter is a data race in the library. When a connection begins, the library walks over its
+	// The reason for that delay is a data race in the library. When a connection begins, the library walks over its
 	// watches. If there is one, it reads the number of the last transaction, which the goroutine that receives answers
 	// changes without a lock, and sets all watches again. A session that ends with its connection has no watches at
 	// that time, unless it sets its first watch before the library's walk. The walk happens a moment after the session

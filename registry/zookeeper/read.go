@@ -176,7 +176,7 @@ func (l *lister) find(ctx context.Context) error {
 }
 
 // list lists a folder. It returns false without an error if the folder cannot contain entries below the path, or if it
-// may not be listed; the latter then becomes an entry itself.
+// may not be listed. In the second case the folder itself becomes an Unreadable entry.
 func (l *lister) list(ctx context.Context, folder string) (names []string, listed bool, err error) {
 	overlaps := strings.HasPrefix(folder+"/", l.below) || strings.HasPrefix(l.below, folder+"/")
 	if !overlaps && folder != entriesPath {

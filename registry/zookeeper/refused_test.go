@@ -30,7 +30,7 @@ func (d *dials) dial(ctx context.Context, network, address string) (net.Conn, er
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// took waits for n connections and returns the time since the first.
+// took waits for n connections and returns the time between the first and the nth.
 func (d *dials) took(t *testing.T, n int) (took time.Duration) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d connections", n), func() bool {
@@ -77,16 +77,16 @@ func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	})
 }
 
-// peer is a server at ZooKeeper's port that grants sessions, handles the first request with answer, and closes the
-// connection. Without answer it closes it at once.
+// peer starts a server that grants sessions as ZooKeeper does, calls answer for the first request, and closes the
+// connection. If answer is nil, it closes the connection at once.
 func peer(t *testing.T, answer func(conn net.Conn, number uint32)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var owned sync.WaitGroup
-	t.Cleanup(owned.Wait)
+	var goroutines sync.WaitGroup
+	t.Cleanup(goroutines.Wait)
 	t.Cleanup(func() { _ = listener.Close() })
 	serve := func(conn net.Conn) {
 		defer conn.Close()
@@ -114,13 +114,13 @@ func peer(t *testing.T, answer func(conn net.Conn, number uint32)) (address stri
 			}
 		}
 	}
-	owned.Go(func() {
+	goroutines.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			owned.Go(func() { serve(conn) })
+			goroutines.Go(func() { serve(conn) })
 		}
 	})
 	return listener.Addr().String()
