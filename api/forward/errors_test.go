@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
-// TestEndsWithoutALeaderAreUnavailable: while the leader changes, clients get a 503, which says that they can try again.
+// TestEndsWithoutALeaderAreUnavailable: while the leader changes, clients get a 503, which says that they can try
+// again.
 func TestEndsWithoutALeaderAreUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{errLeaderChanged, errNoNext, errShuttingDown} {

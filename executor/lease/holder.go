@@ -36,8 +36,8 @@ type Task struct {
 	Grant lease.Grant
 	// Renewed is called with the end of each new lease, as a time of Now; before the first one the task must not begin.
 	Renewed func(until time.Duration)
-	// End is called once if the task must end; why says why. late is for how long its lease has been over, which is part
-	// of its grace; 0 if the scheduler has ended it.
+	// End is called once if the task must end; why says why. late is for how long its lease has been over, which is
+	// part of its grace; 0 if the scheduler has ended it.
 	End func(why string, late time.Duration)
 }
 

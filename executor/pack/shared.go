@@ -20,8 +20,8 @@ import (
 //
 //   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each package is
 //     downloaded once, and the executors that have waited find it in the folder.
-//   - keep-SHA256 is held exclusively while a content is searched, unpacked, named and recorded. So if several URLs have
-//     the same content, the first fetch adds it and the others find it. None of them replaces a package in which a task
+//   - keep-SHA256 is held exclusively while a content is searched, unpacked, named and recorded. So if several URLs
+//     have the same content, the first fetch adds it and the others find it. None of them replaces a package in which a task
 //     is being started.
 //   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the process that
 //     removes it. So no package is removed while a task uses it.

@@ -75,7 +75,8 @@ func TestURL(t *testing.T) {
 		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond },
 			want: "the server sent no data within 400ms", requests: 1, unanswered: true},
 		{name: "slow behind its first byte", answer: func(w http.ResponseWriter, r request) {
-			// The limit is far above the time that a busy machine takes for a first byte, and the pause beyond the limit.
+			// The limit is far above the time that a busy machine takes for a first byte, and the pause beyond the
+			// limit.
 			_, _ = io.WriteString(w, longScript[:1])
 			_ = http.NewResponseController(w).Flush()
 			<-time.After(2500 * time.Millisecond)

@@ -43,9 +43,11 @@
 //	          sweep     SIGKILL to all others
 //
 //	the lease of an exclusive task is over (rule K5)
-//	          the executor requests a kill, and watchLeases makes the same kill by itself. So it does not matter which of
-//	          the two hangs. A kill can only shorten the grace of an earlier one, so the second changes nothing. If both
-//	          come late, because the machine was suspended, what has passed since the end of the lease is taken off.
+//	          the executor requests a kill, and watchLeases makes the same kill by itself
+//
+// So it does not matter which of the two processes hangs. A kill can only shorten the grace of an earlier one, so the
+// second kill changes nothing. If both come late, because the machine was suspended, the grace is shorter by what has
+// passed since the end of the lease.
 //
 // A signal must not hit a process that has got the pid of an ended one. A child keeps its pid until it is reaped, so
 // signals and reaping exclude each other (server.mu). That holds for orphans, too: they are children of this process.

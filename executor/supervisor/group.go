@@ -117,8 +117,8 @@ func (g group) removeTasks() {
 	}
 }
 
-// remove removes the group with those of its tasks. All processes in it must have ended. The kernel can take a moment to notice that, so
-// remove tries for up to a second.
+// remove removes the group with those of its tasks. All processes in it must have ended. The kernel can take a moment
+// to notice that, so remove tries for up to a second.
 func (g group) remove() {
 	for end := time.Now().Add(time.Second); g != (group{}) && time.Now().Before(end); <-time.After(time.Millisecond) {
 		g.removeTasks()

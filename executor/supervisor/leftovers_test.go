@@ -113,8 +113,8 @@ func TestX7MarksLost(t *testing.T) {
 	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
 }
 
-// TestAsRootExclusiveTaskIsEndedWhole: with a lease, a process that drops everything by which it is recognized ends with
-// its task, although another task goes on: it can't leave the task's cgroup.
+// TestAsRootExclusiveTaskIsEndedWhole: with a lease, a process that drops everything by which it is recognized ends
+// with its task, although another task goes on: it can't leave the task's cgroup.
 func TestAsRootExclusiveTaskIsEndedWhole(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()

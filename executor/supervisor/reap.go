@@ -97,8 +97,8 @@ func (p *process) runningOrphans() (names []string) {
 	return names
 }
 
-// owns reports whether a process in this process group belongs to the task p, by that group, its mark, its marker or the
-// task's own cgroup.
+// owns reports whether a process in this process group belongs to the task p, by that group, its mark, its marker or
+// the task's own cgroup.
 func (p *process) owns(pid, group int) bool {
 	return group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker) || p.group.has(pid)
 }

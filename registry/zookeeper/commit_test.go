@@ -64,7 +64,8 @@ func (s *scene) expire() {
 	}
 }
 
-// requestHandler decides what happens to a request: it passes the request on, loses it, or passes it on and loses the answer.
+// requestHandler decides what happens to a request: it passes the request on, loses it, or passes it on and loses the
+// answer.
 type requestHandler func(s *scene, p *plug, packet []byte) (int, error)
 
 func pass(_ *scene, p *plug, packet []byte) (int, error) { return p.Conn.Write(packet) }

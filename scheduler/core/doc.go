@@ -62,7 +62,7 @@
 //
 // # Where it is decided
 //
-//	what a pod's state means                 pod.Report in cluster/kubernetes/pod/state.go, and end.go; it makes the update
+//	what a pod's state means                 pod.Report in cluster/kubernetes/pod; it makes the update
 //	whether an update is believed            attempts.Update, updateAttempt, updateEnded; handle checks the session
 //	what the end of an attempt means         attempts.classify, then attempts.next, which decides about retries
 //	that a shard waits for its next attempt  executions.Requeue

@@ -261,8 +261,8 @@ func (w *world) leaseLatency() time.Duration {
 	return w.latency()
 }
 
-// leaseChance returns 1 once in n calls, or once in rough calls where little else happens, else 0. It returns 0 after the
-// faults.
+// leaseChance returns 1 once in n calls, or once in rough calls where little else happens, else 0. It returns 0 after
+// the faults.
 func (w *world) leaseChance(n, rough int) int {
 	if w.firesRarely() && w.cfg.Seed/60%2 == 0 {
 		n = rough

@@ -48,8 +48,8 @@ func TestOnKubernetesExclusiveWithLeases(t *testing.T) {
 	w.neverTwice()
 }
 
-// exclusiveWithoutLease: the node of an exclusive shard is away. Without a lease the shard waits, although its job fails
-// over, and its pod is deleted. It runs again when the kubelet is back and has ended the pod.
+// exclusiveWithoutLease: the node of an exclusive shard is away. Without a lease the shard waits, although its job
+// fails over, and its pod is deleted. It runs again when the kubelet is back and has ended the pod.
 func exclusiveWithoutLease(t *testing.T, w *world) {
 	path, release := w.Hold()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
@@ -84,8 +84,8 @@ func (w *world) neverTwice() {
 	}
 }
 
-// alive waits until a process of the only shard of a job is alive, or none is. The script of the ledger holds a lock for
-// as long as it runs.
+// alive waits until a process of the only shard of a job is alive, or none is. The script of the ledger holds a lock
+// for as long as it runs.
 func (w *world) alive(job string, want bool) {
 	w.Helper()
 	w.Until(fmt.Sprintf("a process of %s is alive: %t", job, want), func() string {

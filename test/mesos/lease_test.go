@@ -13,8 +13,8 @@ import (
 )
 
 // TestExclusiveJob runs an exclusive shard. It runs on under the next leader. When its machine is frozen for longer
-// than its lease, it runs on the other one, and what is left of it is killed as soon as the machine goes on. Without any
-// server for longer than its lease, it is stopped, and runs again under the next server.
+// than its lease, it runs on the other one, and what is left of it is killed as soon as the machine goes on. Without
+// any server for longer than its lease, it is stopped, and runs again under the next server.
 func TestExclusiveJob(t *testing.T) {
 	both(t, system.Setup{Agents: 2, MissedPings: 1000}, func(t *testing.T, c *system.Cluster) {
 		addresses := freeAddresses(t, 2)
@@ -81,8 +81,8 @@ func TestExclusiveJob(t *testing.T) {
 	})
 }
 
-// TestExclusiveJobByMessages runs an exclusive shard whose executor reaches no server by HTTP: its leases are renewed by
-// messages of Mesos.
+// TestExclusiveJobByMessages runs an exclusive shard whose executor reaches no server by HTTP: its leases are renewed
+// by messages of Mesos.
 func TestExclusiveJobByMessages(t *testing.T) {
 	onReal(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServer(1, "--lease-urls", "http://"+freeAddresses(t, 1)[0])

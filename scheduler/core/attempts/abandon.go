@@ -65,8 +65,9 @@ func (as *Attempts) SupersedeAwaited(job string) {
 	})
 }
 
-// takeBack makes an orphan the present attempt of its shard, and returns whether that was possible (rule E5). Its executor
-// has just reported state, which is RUNNING or the like, or the orphan's end. A job of six hours must not lose everything to a minute without its agent.
+// takeBack makes an orphan the present attempt of its shard, and returns whether that was possible (rule E5). Its
+// executor has just reported state, which is RUNNING or the like, or the orphan's end. A job of six hours must not
+// lose everything to a minute without its agent.
 func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	e, j, x := as.st.Executions.Find(o.Execution), as.st.Config.Job(o.Job), as.st.Executors.Get(o.Executor)
 	if !o.Returnable || as.st.Draining() || e == nil || o.Item >= e.NumShards() || !e.Kill().IsZero() {

@@ -30,13 +30,13 @@
 //	outcome                 means                                        the shard runs again
 //	finished                the task reported success                    if it belongs to a daemon
 //	failed                  the task failed by itself                    as often as maxRetries says
-//	lost                    it may have run, and its end is not known    with failover, up to five times, and not after
+//	lost                    it may have run, and its end is not known    with failover up to five times, but not after
 //	                                                                     the loss of a second machine that fell silent
 //	never started           certainly no process has begun               always
 //	rejected                the master answered with ERROR               up to five times
 //	executor info mismatch  the executor runs with another description   always, on a new executor
 //	executor start failed   its executor did not start on that agent     up to five times, elsewhere
-//	killed                  it ended after a kill that was wanted        if its machine is drained, or if it belongs to a
+//	killed                  it ended after a kill that was wanted        if its machine is drained, or it belongs to a
 //	                                                                     daemon that goes on
 //
 // A daemon's shard is tried without the limit of five.

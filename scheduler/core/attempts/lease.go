@@ -22,8 +22,8 @@ import (
 // Where tasks can't ask for a lease (Options.LeaseURLs is empty), an exclusive attempt is Unleased. It is never given
 // up: while its agent is away, its shard waits for the report of its end, or for an operator.
 
-// RenewLeases answers a request for leases whose signature was checked; nil if the request is a copy. The caller confirms
-// the term after the step before it sends the answer.
+// RenewLeases answers a request for leases whose signature was checked; nil if the request is a copy. The caller
+// confirms the term after the step before it sends the answer.
 func (as *Attempts) RenewLeases(r lease.Request) *lease.Answer {
 	if !as.st.Leases.Accept(r) {
 		return nil
@@ -92,8 +92,8 @@ func (as *Attempts) markLeaseOverdue(ref executions.TaskRef) {
 }
 
 // ForgetUnleased ends an unreachable attempt that is exclusive and has no lease, because an operator confirms that it
-// has ended (rule K5). It returns false for any other attempt. The cluster keeps the kill, so that the task ends if it does
-// run when its agent is back.
+// has ended (rule K5). It returns false for any other attempt. The cluster keeps the kill, so that the task ends if it
+// does run when its agent is back.
 func (as *Attempts) ForgetUnleased(taskID string, why reason.Reason) bool {
 	ref, found := as.st.Executions.Task(taskID)
 	if !found {

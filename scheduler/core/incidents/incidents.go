@@ -1,6 +1,6 @@
 // Package incidents follows the troubles that people are notified of when they begin and when they are over: a machine
-// that is silent or flaps, most machines silent at once, and a job that is blocked. It also notifies people of a machine
-// that is drained. Failed runs are no incidents: package notifications is told of each.
+// that is silent or flaps, most machines silent at once, and a job that is blocked. It also notifies people of a
+// machine that is drained. Failed runs are no incidents: package notifications is told of each.
 //
 // The package is given what is the case now (Present) and compares that with what it has reported. What it has reported
 // is stored, so that a new leader neither repeats nor forgets a report. It decides nothing about tasks. For a machine
@@ -86,8 +86,8 @@ type Present struct {
 type incident struct {
 	kind    Kind
 	subject string
-	// Since is when it began, and Seen when a leader first saw it. Reported is set once people were notified of it, until
-	// they are told its end.
+	// Since is when it began, and Seen when a leader first saw it. Reported is set once people were notified of it,
+	// until they are told its end.
 	Since    time.Time `json:"since"`
 	Seen     time.Time `json:"seen"`
 	Reported bool      `json:"reported,omitempty"`

@@ -85,8 +85,8 @@ func (s *Set) Cordon(machine, by, why string, until time.Time) (changed bool) {
 	return true
 }
 
-// CordonFlapping marks a machine that was silent that often, or extends such a mark, up to a time of the term. It returns
-// false, and changes nothing, if a person has cordoned the machine.
+// CordonFlapping marks a machine that was silent that often, or extends such a mark, up to a time of the term. It
+// returns false, and changes nothing, if a person has cordoned the machine.
 func (s *Set) CordonFlapping(machine string, times int, ends time.Time) (changed bool) {
 	m := Mark{Since: s.shared.Now(), Reason: fmt.Sprintf("cordoned by the server: silent %d times within an hour", times),
 		Until: s.shared.Shown(ends).UTC(), Flapping: times, Ends: ends}

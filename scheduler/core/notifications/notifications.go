@@ -1,8 +1,8 @@
 // Package notifications decides when people are notified of failed runs and of other troubles, and keeps each
 // notification until it was sent. Notifications owns the pending messages, which are stored with the results that they
 // report, so that people receive each failure at least once, despite crashes and changes of leader. ReportFailure and
-// Notify add messages; their outcomes, changed documents and timers advance them. The package sends nothing itself: Take returns the messages of
-// a step, and the shell sends them once the step is committed.
+// Notify add messages; their outcomes, changed documents and timers advance them. The package sends nothing itself:
+// Take returns the messages of a step, and the shell sends them once the step is committed.
 package notifications
 
 import (

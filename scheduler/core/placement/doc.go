@@ -21,9 +21,9 @@
 // last one ended, so that no step is long. All decisions of a step are committed before its ACCEPTs are sent. The
 // answer to an ACCEPT may be lost with the session: then the tasks are asked about by reconciliation.
 //
-// An ACCEPT uses all offers of its agent, and what it does not need stays with the master (rule L3). A shard's task brings
-// its executor along if none with the same description runs on that agent. Such an executor needs room of its own, which
-// is why a second shard on the same agent needs less.
+// An ACCEPT uses all offers of its agent, and what it does not need stays with the master (rule L3). A shard's task
+// brings its executor along if none with the same description runs on that agent. Such an executor needs room of its
+// own, which is why a second shard on the same agent needs less.
 //
 // # Which offers are held
 //

@@ -70,7 +70,8 @@ func silentSince(a *agents.Agent) time.Time {
 }
 
 // silentMachines returns a condition for each machine with a silent agent, sorted by name, except those that an
-// operator declared dead. While most machines are silent, those are withheld that the cluster does not call unreachable.
+// operator declared dead. While most machines are silent, those are withheld that the cluster does not call
+// unreachable.
 func (vs *Views) silentMachines() (found []incidents.Condition) {
 	most, _, _ := vs.silence.MostSilent()
 	since, tasks, confirmed := map[string]time.Time{}, map[string]int{}, map[string]bool{}

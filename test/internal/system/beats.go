@@ -23,8 +23,8 @@ while [ -e "$HOLD" ]; do
 done
 `
 
-// Beats are jobs of one shard each, whose runs end with Finish and record when they run. They show when two attempts of a
-// shard ran at once.
+// Beats are jobs of one shard each, whose runs end with Finish and record when they run. They show when two attempts
+// of a shard ran at once.
 type Beats struct {
 	m       *Machine
 	dir     string
@@ -49,8 +49,8 @@ func NewBeats(m *Machine) *Beats {
 	return b
 }
 
-// Trigger registers a job with failover, whose lease lasts 10 s if it is exclusive and which may else be silent for 15 s,
-// and triggers it.
+// Trigger registers a job with failover, whose lease lasts 10 s if it is exclusive and which may else be silent for 15
+// s, and triggers it.
 func (b *Beats) Trigger(job string, exclusive bool) {
 	b.m.Helper()
 	b.m.Job(job, "beats", Doc{"exclusive": exclusive, "leaseSeconds": 10, "killGraceSeconds": 1, "failover": true,
@@ -77,8 +77,8 @@ func (b *Beats) Finish() {
 	}
 }
 
-// await waits until the shard of a job is in a state, and returns it. It triggers the job again if its execution ends in
-// another state, as after its fifth loss, or the loss with a second silent machine (rule E2).
+// await waits until the shard of a job is in a state, and returns it. It triggers the job again if its execution ends
+// in another state, as after its fifth loss, or the loss with a second silent machine (rule E2).
 func (b *Beats) await(job, state string) (s Shard) {
 	b.m.Helper()
 	b.m.Until(job+" is "+state, func() string {
