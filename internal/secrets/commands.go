@@ -7,10 +7,16 @@ import (
 	"strings"
 )
 
-// options are the options with secrets, by the names of the programs that have them. The value of -p is the next word
-// or the rest of its own word, that of -p+ only the rest, and that of -p. only the next word. A sign after the option,
-// as in -u:, stands between a user and the password; = means that the value must contain that sign. An option after !
-// has no value. An option after login exists only after the word login.
+// options are the options with secrets, by the names of the programs that have them:
+//
+//	-p       the secret is the next word, or the rest of the option's own word
+//	-p+      the secret is the rest of the option's own word
+//	-p.      the secret is the next word
+//	-u:      the secret stands after a user and this sign; other signs are , and %
+//	-b=      the value is a secret only if it contains an =
+//	/        the first word of the form user/password contains the secret
+//	login-p  the option exists only after the word login
+//	!-p      the option has no value, though its name indicates a secret
 var options = func() map[string][]string {
 	all := map[string][]string{}
 	for programs, list := range map[string]string{
@@ -48,16 +54,16 @@ var options = func() map[string][]string {
 
 // command is the state of reading a command line: what the words so far mean for the next word.
 type command struct {
-	options []string  // of the program
-	login   bool      // whether the word login has been read
-	last    [2]string // the last two words, the newest first
-	// wanted is the name of the secret that the next word is, or "". sign is the sign between user and secret in it.
-	// literal says that only a quoted text is the secret.
-	wanted, sign string
-	literal      bool
-	isEcho       bool
-	echoed       []Span // the words that this command echoes
-	piped        []Span // the words that the command before the pipe has echoed
+	options    []string  // of the program
+	afterLogin bool      // whether the word login has been read
+	last       [2]string // the last two words, the newest first
+	// expected is the name of the secret in the next word, or "" if no secret is expected. sign is the sign between
+	// user and secret, as in options. onlyQuoted says that the next word is a secret only if it is quoted.
+	expected, sign string
+	onlyQuoted     bool
+	isEcho         bool
+	echoed         []Span // the words that this command echoes
+	piped          []Span // the words that the command before the pipe has echoed
 }
 
 // wordSecrets returns the secrets in the words of command lines. It recognizes them by the word before, and by the
@@ -74,7 +80,7 @@ func wordSecrets(text string) (found []Span) {
 		switch char := text[i]; {
 		case strings.IndexByte(" \t\r([{,)]}", char) >= 0:
 			if strings.IndexByte("([{", char) >= 0 {
-				c.wanted = ""
+				c.expected = ""
 			}
 			i++
 			continue
@@ -84,26 +90,29 @@ func wordSecrets(text string) (found []Span) {
 		case char == '$' && strings.HasPrefix(text[i:], "$("):
 			c, i = command{}, i+2
 			continue
-		case strings.IndexByte("\n;|&`<>", char) >= 0:
-			piped := c.echoed
-			if char != '|' || strings.HasPrefix(text[i:], "||") {
-				piped = nil
+		case char == '<' || char == '>':
+			c.expected = ""
+			i++
+			continue
+		case strings.IndexByte("\n;|&`", char) >= 0: // the next command begins
+			isOr, isAnd := strings.HasPrefix(text[i:], "||"), strings.HasPrefix(text[i:], "&&")
+			if char == '|' && !isOr {
+				c = command{piped: c.echoed}
+			} else {
+				c = command{}
 			}
-			if strings.HasPrefix(text[i:], "||") || strings.HasPrefix(text[i:], "&&") {
+			if isOr || isAnd {
 				i++
-			}
-			if c.wanted = ""; char != '<' && char != '>' {
-				c = command{piped: piped}
 			}
 			i++
 			continue
 		}
 		if q := quoteAt(text[i:]); q != "" {
 			closes := i+len(q) == len(text) || strings.IndexByte(" \t\r\n,)]}", text[i+len(q)]) >= 0
-			if i > 0 && strings.IndexByte(" \t\n,", text[i-1]) < 0 && (c.literal || !closes) {
-				c.wanted = "" // the quote is part of the word before
+			if i > 0 && strings.IndexByte(" \t\n,", text[i-1]) < 0 && (c.onlyQuoted || !closes) {
+				c.expected = "" // the quote is part of the word before
 			}
-			if c.wanted == "" && !c.isEcho || closes {
+			if c.expected == "" && !c.isEcho || closes {
 				i += len(q) // the quote begins or ends a text that has words of its own
 				c.last = [2]string{}
 				continue
@@ -114,12 +123,12 @@ func wordSecrets(text string) (found []Span) {
 		}
 		v := wordAt(text, i)
 		word := text[v.from:v.to]
-		if c.wanted != "" && (v.quote != "" || !c.literal && !strings.HasPrefix(word, "-")) {
-			add(signed(text, v, c.sign), strings.TrimLeft(c.wanted, "-"))
-			c.wanted, i = "", max(v.end, i+1)
+		if c.expected != "" && (v.quote != "" || !c.onlyQuoted && !strings.HasPrefix(word, "-")) {
+			add(secretAfterSign(text, v, c.sign), strings.TrimLeft(c.expected, "-"))
+			c.expected, i = "", max(v.end, i+1)
 			continue
 		}
-		c.wanted = ""
+		c.expected = ""
 		if v.quote != "" && !c.isEcho {
 			i += len(v.quote)
 			continue
@@ -151,14 +160,14 @@ func (c *command) read(text string, v value, word string, add func(Span, string)
 	case isProgram && !strings.HasPrefix(c.last[0], "-") || base == "sshpass":
 		c.options = programOptions
 	case word == "login":
-		c.login = true
+		c.afterLogin = true
 	case (base == "echo" || base == "printf") && c.last[0] == "":
 		c.isEcho = true
 	case strings.EqualFold(c.last[0], "identified") && strings.EqualFold(word, "by"),
 		strings.EqualFold(word, "password") && c.last[1] != "login":
-		c.wanted, c.sign, c.literal = "password", "", true
+		c.expected, c.sign, c.onlyQuoted = "password", "", true
 	case word == "password", c.last[0] == "set" && strings.HasPrefix(c.last[1], "config") && isValueName(word):
-		c.wanted, c.sign, c.literal = word, "", false
+		c.expected, c.sign, c.onlyQuoted = word, "", false
 	case slices.Contains(c.options, "/"):
 		if m := oracle.FindStringSubmatchIndex(word); m != nil {
 			s := value{from: v.from + m[2], to: v.from + m[3]}
@@ -182,7 +191,7 @@ func (c *command) option(text string, v value, word string, add func(Span, strin
 	}
 	for _, option := range c.options {
 		option, onlyAfterLogin := strings.CutPrefix(option, "login")
-		if onlyAfterLogin && !c.login {
+		if onlyAfterLogin && !c.afterLogin {
 			continue
 		}
 		name := strings.TrimRight(option, "+.:,%=/")
@@ -201,7 +210,7 @@ func (c *command) option(text string, v value, word string, add func(Span, strin
 			}
 		}
 		switch {
-		case attached != "" && (sign == "." || portMapping.MatchString(attached)):
+		case attached != "" && (sign == "." || portMapping.MatchString(attached)): // not the value of this option
 		case attached != "" && len(name) > 3 && attached == word[len(name):]: // another, longer option
 		case attached != "":
 			from := v.to - len(attached)
@@ -209,15 +218,15 @@ func (c *command) option(text string, v value, word string, add func(Span, strin
 			if q := quoteAt(attached); q != "" {
 				inner = valueAt(text, from)
 			}
-			add(signed(text, inner, strings.Trim(sign, "+.")), strings.Trim(name, "-"))
+			add(secretAfterSign(text, inner, strings.Trim(sign, "+.")), strings.Trim(name, "-"))
 			return
 		case sign != "+":
-			c.wanted, c.sign, c.literal = name, strings.Trim(sign, "+."), false
+			c.expected, c.sign, c.onlyQuoted = name, strings.Trim(sign, "+."), false
 			return
 		}
 	}
 	if isValueName(strings.TrimLeft(word, "-")) && optionName.MatchString(word) || word == "--creds" {
-		c.wanted, c.sign, c.literal = word, "", false
+		c.expected, c.sign, c.onlyQuoted = word, "", false
 	}
 }
 
@@ -227,8 +236,9 @@ var (
 	cluster = regexp.MustCompile(`^-[A-Za-z#]*$`)
 )
 
-// signed returns the secret in a value that may have a user and a sign before it.
-func signed(text string, v value, sign string) Span {
+// secretAfterSign returns the secret in a value with a sign, as options describes it: the whole value if sign is "",
+// the whole value or an empty Span if sign is "=", and otherwise the part after the sign.
+func secretAfterSign(text string, v value, sign string) Span {
 	inner := text[v.from:v.to]
 	switch {
 	case sign == "":

@@ -13,8 +13,8 @@ var form = regexp.MustCompile(`(\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-
 	`|(//hooks\.slack\.com/(?:services|workflows|triggers)/|//discord(?:app)?\.com/api/webhooks/|//api\.telegram\.org/bot|/open-apis/bot/v2/hook/|//qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|[?&](?:sig|signature|X-Amz-Signature)=)([\w/.%:=+*-]+?)(?:/send\w+)?(?:[^\w/.%:=+*-]|$)` +
 	`|(-----BEGIN [A-Z ]*PRIVATE KEY-----)([^-]*)(?:-----END|$)`)
 
-// formHints are parts of texts. Every text that form matches contains at least one of them: "ig" is in sig= and
-// signature=.
+// formHints are short parts of what form matches; for example, "ig" is in sig= and signature=. A text without any of
+// them is not matched with form, which would take longer.
 var formHints = []string{"gh", "github_pat_", "glpat-", "xox", "k_", "sk-ant-", "AIza", "npm_", "dop_", "hvs.", "SG.",
 	"eyJ", "//", "ig", "PRIVATE KEY"}
 

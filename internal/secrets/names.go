@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// secretWords are the endings, in one or two words, of names whose values are secrets.
+// secretWords are endings of words. A name indicates a secret if one of its words ends with one of them, or if two
+// adjacent words do when they are joined, such as "api" and "key".
 var secretWords = []string{
 	"password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets", "token", "credential", "credentials",
 	"apikey", "apikeys", "accesskey", "accesskeys", "privatekey", "privatekeys", "authkey", "accountkey", "sharedkey",
@@ -28,21 +29,22 @@ func IsName(name string) bool {
 	return last == "pass"
 }
 
-// In a text, a name with one of these words at its end or at its beginning does not name a secret. It says something
-// about a secret, such as --password-file, --token-count and --ask-password.
+// In a text, a name that ends with one of lastWords or begins with one of firstWords does not name a secret. It says
+// something about a secret, such as --password-file, --token-count and --ask-password.
 var (
 	lastWords = []string{"file", "files", "path", "dir", "folder", "url", "uri", "endpoint", "host", "name", "names",
 		"id", "count", "limit", "length", "len", "size", "min", "max", "ttl", "timeout", "expiry", "expires",
-		"expiration", "age", "type", "kind", "format", "policy", "manager", "store", "provider", "service", "env", "var", "stdin", "prompt",
-		"field", "column", "header", "param", "index", "version", "ref", "arn", "label", "fd", "command", "program",
-		"helper", "enabled", "required", "reset", "rotation", "days", "interval", "strength", "regex", "pattern",
-		"description", "budget", "usage", "price", "rate", "mode", "audience", "scope", "issuer", "class", "encoder"}
+		"expiration", "age", "type", "kind", "format", "policy", "manager", "store", "provider", "service", "env",
+		"var", "stdin", "prompt", "field", "column", "header", "param", "index", "version", "ref", "arn", "label",
+		"fd", "command", "program", "helper", "enabled", "required", "reset", "rotation", "days", "interval",
+		"strength", "regex", "pattern", "description", "budget", "usage", "price", "rate", "mode", "audience", "scope",
+		"issuer", "class", "encoder"}
 	firstWords = []string{"no", "ask", "use", "with", "without", "skip", "show", "has", "is", "require", "requires",
 		"prompt", "max", "min", "num", "generate", "reset", "change", "forget", "hide", "mask", "disable", "enable",
 		"allow", "verify", "check", "need", "get", "list"}
 )
 
-// isValueName reports whether a name in a text indicates that a secret follows.
+// isValueName reports whether a name in a text indicates that the value after it is a secret.
 func isValueName(name string) bool {
 	if !IsName(name) {
 		return false

@@ -11,15 +11,15 @@ const maxName = 100
 
 // pair is a name and a value with a sign between them, in code, JSON, YAML, properties, headers or a command.
 type pair struct {
-	name  string
-	begin int // the position of the name, or of its quote
-	sign  string
+	name      string
+	nameBegin int // the position of the name, or of its quote
+	sign      string
 	// quoted says that the name is in quotes. around is that quote or, if the name is not quoted, the quote before it.
 	quoted bool
 	around string
-	// apart says that there are blanks before the sign, and spaced that there are blanks after it.
-	apart, spaced bool
-	at            int // the position of the value
+	// These say whether there are blanks before the sign, and after it.
+	blankBefore, blankAfter bool
+	valueBegin              int // the position of the value
 }
 
 // pairSecrets returns the secrets that are values of a name.
@@ -49,12 +49,12 @@ func isNameByte(c byte) bool {
 	return c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
-// pairAt returns the pair whose sign is at position i. ok is false if there is none, or if the name is not that of a
-// secret.
+// pairAt returns the pair whose sign is at position i. ok is false if there is no such pair, or if its name does not
+// indicate a secret.
 func pairAt(text string, i int) (p pair, ok bool) {
 	p.sign = text[i : i+1]
 	end := len(strings.TrimRight(text[max(0, i-maxName):i], " \t")) + max(0, i-maxName)
-	p.apart = end < i
+	p.blankBefore = end < i
 	switch rest := text[i+1:]; {
 	case strings.HasPrefix(rest, "="):
 		if p.sign != ":" {
@@ -90,18 +90,18 @@ func pairAt(text string, i int) (p pair, ok bool) {
 	} else {
 		p.around = quoteBefore(before)
 	}
-	p.begin = len(before)
+	p.nameBegin = len(before)
 	isDefault := strings.HasSuffix(before, "${")
 	switch {
 	case isDefault:
 		p.sign = "${"
-		if strings.IndexByte(">,", text[i]) >= 0 || p.apart {
+		if strings.IndexByte(">,", text[i]) >= 0 || p.blankBefore {
 			return p, false
 		}
 	case p.sign == "-" || p.sign == ":-":
 		return p, false
 	case p.sign == ">":
-		if !strings.HasSuffix(before, "<") || p.apart || p.quoted {
+		if !strings.HasSuffix(before, "<") || p.blankBefore || p.quoted {
 			return p, false
 		}
 	case p.sign == ",":
@@ -109,21 +109,24 @@ func pairAt(text string, i int) (p pair, ok bool) {
 			return p, false
 		}
 	}
-	p.at = i + len(p.sign)
+	p.valueBegin = i + len(p.sign)
 	if isDefault {
-		p.at = i + 1
-		if c := text[i]; c == ':' && p.at < len(text) && (text[p.at] == '-' || text[p.at] == '=') {
-			p.at++
-		} else if c == ':' && p.at < len(text) && (text[p.at] == '?' || text[p.at] == '+') {
-			return p, false
+		p.valueBegin = i + 1
+		if text[i] == ':' && p.valueBegin < len(text) {
+			switch text[p.valueBegin] {
+			case '-', '=': // ${NAME:-default}
+				p.valueBegin++
+			case '?', '+': // ${NAME:?message}
+				return p, false
+			}
 		}
 	}
-	value := strings.TrimLeft(text[p.at:], " \t")
+	value := strings.TrimLeft(text[p.valueBegin:], " \t")
 	for strings.HasPrefix(value, "\\ ") {
 		value = value[2:]
 	}
-	p.spaced = len(text)-len(value) > p.at
-	p.at = len(text) - len(value)
+	p.blankAfter = len(text)-len(value) > p.valueBegin
+	p.valueBegin = len(text) - len(value)
 	return p, p.name != "" && value != "" &&
 		(isCredentialHeader(p.name) || isValueName(strings.TrimPrefix(p.name, "-D")))
 }
@@ -141,44 +144,44 @@ func isHeader(name string) bool {
 		strings.Contains(name, "-") && unicode.IsUpper(rune(name[0]))
 }
 
-// secrets returns the secrets in the value.
+// secrets returns the secrets in the value, some of which may be empty Spans.
 func (p pair) secrets(text string) []Span {
-	v := valueAt(text, p.at)
+	v := valueAt(text, p.valueBegin)
 	if p.sign == "=" {
-		v = wordAt(text, p.at)
+		v = wordAt(text, p.valueBegin)
 	}
 	switch {
-	case p.sign == "${":
-		end := strings.IndexAny(text[p.at:min(len(text), p.at+maxName)], "}\n")
-		if end < 0 || text[p.at+end] != '}' {
+	case p.sign == "${": // ${NAME:-value}
+		end := strings.IndexAny(text[p.valueBegin:min(len(text), p.valueBegin+maxName)], "}\n")
+		if end < 0 || text[p.valueBegin+end] != '}' {
 			return nil
 		}
-		v = value{from: p.at, to: p.at + end}
-		if q := quoteAt(text[p.at:v.to]); q != "" {
-			v = valueAt(text, p.at)
+		v = value{from: p.valueBegin, to: p.valueBegin + end}
+		if q := quoteAt(text[p.valueBegin:v.to]); q != "" {
+			v = valueAt(text, p.valueBegin)
 		}
-	case p.sign == ">":
-		end := strings.Index(text[p.at:min(len(text), p.at+4096)], "</")
+	case p.sign == ">": // <name>value</name>
+		end := strings.Index(text[p.valueBegin:min(len(text), p.valueBegin+4096)], "</")
 		if end < 0 {
 			return nil
 		}
-		v = value{from: p.at, to: p.at + end, quote: `"`}
-	case p.sign == ",":
+		v = value{from: p.valueBegin, to: p.valueBegin + end, quote: `"`}
+	case p.sign == ",": // f("name", "value")
 		if rest := strings.TrimLeft(text[v.end:], " \t"); v.quote == "" || !strings.HasPrefix(rest, ")") {
 			return nil
 		}
-	case p.quoted && text[p.at] == '[':
+	case p.quoted && text[p.valueBegin] == '[': // "name": ["value", "value"]
 		return p.list(text)
-	case text[p.at] == '[' || text[p.at] == '{' || !p.isValue(text, v):
+	case text[p.valueBegin] == '[' || text[p.valueBegin] == '{' || !p.isValue(text, v):
 		return nil
 	case v.quote == "" && p.around != "" && !p.quoted && p.sign == ":": // "X-Api-Key: a b"
-		if to := closingQuote(text, p.at, p.around); to >= 0 {
+		if to := closingQuote(text, p.valueBegin, p.around); to >= 0 {
 			v.to, v.quote = to, p.around
 		}
 	case v.quote == "" && p.isLine(text):
-		line := text[p.at : p.at+lengthUntil(text[p.at:], "\r\n")]
+		line := text[p.valueBegin : p.valueBegin+lengthUntil(text[p.valueBegin:], "\r\n")]
 		if !nextPair.MatchString(line) {
-			v.to = p.at + len(strings.TrimRight(line, " \t"))
+			v.to = p.valueBegin + len(strings.TrimRight(line, " \t"))
 		}
 	case v.quote == "" && isCredentialHeader(p.name):
 		m := scheme.FindString(text[v.from:])
@@ -196,9 +199,9 @@ func (p pair) secrets(text string) []Span {
 	return []Span{secretIn(text, v)}
 }
 
-// list returns the quoted texts of a list.
+// list returns the secrets among the quoted texts of a list. It stops at the first element that is not quoted.
 func (p pair) list(text string) (found []Span) {
-	for i := p.at + 1; i < len(text); {
+	for i := p.valueBegin + 1; i < len(text); {
 		i += len(text[i:]) - len(strings.TrimLeft(text[i:], " \t\r\n,"))
 		if quoteAt(text[i:]) == "" {
 			return found
@@ -216,37 +219,38 @@ var nextPair = regexp.MustCompile(`[\s,;&]["']?[\w.-]+["']?(?:=|: )`)
 // isLine reports whether the pair is a line of a properties or YAML file, whose value ends with the line. It returns
 // false for a line that may be a command.
 func (p pair) isLine(text string) bool {
-	line := strings.TrimRight(text[max(0, p.begin-maxName):p.begin], " \t-")
+	line := strings.TrimRight(text[max(0, p.nameBegin-maxName):p.nameBegin], " \t-")
 	return (line == "" || strings.HasSuffix(line, "\n")) && !strings.HasPrefix(p.name, "-") &&
-		(p.sign == ":" && p.spaced || p.sign == "=" && (p.apart || strings.Contains(p.name, ".")))
+		(p.sign == ":" && p.blankAfter || p.sign == "=" && (p.blankBefore || strings.Contains(p.name, ".")))
 }
 
-// isKeyPosition reports whether a name stands where a key may be: at the beginning of a line, a quote or a list.
+// isKeyPosition reports whether a name stands where a key may be, such as at the beginning of a line, of a quoted text
+// or of an object, or after a comma.
 func (p pair) isKeyPosition(text string) bool {
-	before := strings.TrimRight(text[max(0, p.begin-maxName):p.begin], " \t")
+	before := strings.TrimRight(text[max(0, p.nameBegin-maxName):p.nameBegin], " \t")
 	return before == "" || strings.IndexByte("\n{,[(\"';&?-", before[len(before)-1]) >= 0
 }
 
 // isValue reports whether the value belongs to the name. It judges by the blanks and quotes around the sign.
 func (p pair) isValue(text string, v value) bool {
 	before := byte('\n')
-	if p.begin > 0 {
-		before = text[p.begin-1]
+	if p.nameBegin > 0 {
+		before = text[p.nameBegin-1]
 	}
 	isLiteral := v.quote != ""
 	looksSecret := func() bool { return isLiteral || p.isKeyPosition(text) || isMixed(text[v.from:v.to]) }
 	switch {
 	case before == '$' && !p.quoted:
 		return p.sign != ":" && isLiteral
-	case p.sign == ":" && p.spaced:
+	case p.sign == ":" && p.blankAfter:
 		return p.quoted || p.around != "" || isHeader(p.name) || looksSecret()
 	case p.sign == ":" && before == '/':
-		return p.begin < 2 || strings.IndexByte(" \t\n", text[p.begin-2]) >= 0 && text[p.at] != '/'
+		return p.nameBegin < 2 || strings.IndexByte(" \t\n", text[p.nameBegin-2]) >= 0 && text[p.valueBegin] != '/'
 	case p.sign == ":":
-		return p.quoted || isLiteral || isHeader(p.name) && text[p.at] != '/'
-	case !p.apart && !p.spaced:
-		return before != '%' && !(p.name == "PWD" && text[p.at] == '/')
-	case !p.apart && isShellName(p.name):
+		return p.quoted || isLiteral || isHeader(p.name) && text[p.valueBegin] != '/'
+	case !p.blankBefore && !p.blankAfter:
+		return before != '%' && !(p.name == "PWD" && text[p.valueBegin] == '/')
+	case !p.blankBefore && isShellName(p.name):
 		return false // an empty variable before a command
 	default:
 		return looksSecret()
@@ -264,7 +268,7 @@ func isMixed(word string) bool {
 		strings.Contains(word, Hidden)
 }
 
-// isCode reports whether the value is a variable with the same name as the argument, as in connect(password=password).
+// isCode reports whether the value is a variable with the name of the argument, as in connect(password=password).
 func (p pair) isCode(text string, v value) bool {
 	word := text[v.from:v.to]
 	return strings.EqualFold(word, p.name) && v.to < len(text) && strings.IndexByte(",)", text[v.to]) >= 0

@@ -1,6 +1,6 @@
-// Package secrets finds secrets in texts, so that they can be hidden. It recognizes them by the name of the text, by
-// what stands around a value in it (URLs, assignments, headers, JSON, options of known programs), and by the form of
-// well-known tokens. Redact hides known secrets in any text.
+// Package secrets finds secrets in texts, so that they can be hidden. It recognizes a secret by the name of the whole
+// text (such as a variable's name), by what stands around the secret (URLs, assignments, headers, JSON, options of
+// known programs), and by the form of well-known tokens. Redact hides secrets that the caller knows.
 package secrets
 
 import (
@@ -23,7 +23,7 @@ type Span struct {
 // Find returns the secret parts of a text, in order. They are not empty and do not overlap. It looks for values with
 // names of secrets, as in --db-password=x, PGPASSWORD=x, {"password":"x"} and X-Api-Key: x, for credentials of known
 // programs, as in curl -u user:x, and for secrets in URLs. References such as $PASSWORD are not secrets. In a text
-// whose secrets are hidden, Find finds the same secrets.
+// that Hide has returned, Find finds each Hidden in place of its secret.
 func Find(text string) []Span {
 	all := slices.Concat(urlSecrets(text), pairSecrets(text), wordSecrets(text), formSecrets(text))
 	slices.SortFunc(all, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
@@ -50,8 +50,9 @@ func In(text string) []string {
 	return parts
 }
 
-// HideURLs returns a text without the secrets in its URLs: the password of user:password@, a user without a password
-// in http and https, which is a token, and the values of parameters whose names indicate secrets.
+// HideURLs returns a text without the secrets in its URLs: the password of user:password@, and the values of
+// parameters whose names indicate secrets. In http and https it also hides a user without a password, which is a
+// token.
 func HideURLs(text string) string { return hide(text, urlSecrets(text)) }
 
 func hide(text string, spans []Span) string {
@@ -69,8 +70,8 @@ func hide(text string, spans []Span) string {
 	return shown.String()
 }
 
-// Of returns the secret parts of a text with a name. The whole text is secret if it is marked as such, or if the name
-// indicates a secret.
+// Of returns the secret parts of a text with a name. The whole text is secret if it is marked as secret, or if the
+// name indicates a secret.
 func Of(name, text string, marked bool) []string {
 	switch {
 	case text == "":
@@ -85,8 +86,8 @@ func Of(name, text string, marked bool) []string {
 // words.
 const minSecretLength = 4
 
-// Redact hides known secrets in a text of any origin. It also hides them in URL encoding, and hides each word of a
-// secret that has several lines.
+// Redact hides known secrets in a text of any origin. It also hides their URL-encoded and URL-decoded forms, and each
+// word of a secret that has several lines. It leaves everything shorter than minSecretLength.
 func Redact(text string, known []string) string {
 	var parts []string
 	for _, s := range known {
@@ -99,7 +100,7 @@ func Redact(text string, known []string) string {
 		}
 		parts = append(parts, url.QueryEscape(s), url.PathEscape(s))
 	}
-	// The longest part is first, because it may contain others.
+	// Longer parts come first, because they may contain shorter ones.
 	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) })
 	for _, s := range parts {
 		if len(s) >= minSecretLength {

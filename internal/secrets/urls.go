@@ -36,8 +36,9 @@ func urlSecrets(text string) []Span {
 	}
 }
 
-// userOf returns the part of a URL before the '@', without the scheme. If the text after the first colon is not a
-// port, it is a password, even if it contains special characters that are not encoded.
+// userOf returns the part before the '@' of an address, which is a URL without its scheme. Usually the '@' stands
+// before the path. If it does not, and no port follows the first colon, a password follows it, which contains special
+// characters that are not encoded and ends at the last '@'.
 func userOf(address string) string {
 	host := address[:lengthUntil(address, "/?#")]
 	at := strings.LastIndexByte(host, '@')
@@ -48,8 +49,8 @@ func userOf(address string) string {
 	return address[:max(at, 0)]
 }
 
-// parameterSecrets returns the secret values among the name=value pairs after a '?', '&', ';' or '#'. offset is the
-// position of the address in the text.
+// parameterSecrets returns the secret values among the name=value pairs after a '?', '&', ';' or '#'. It searches the
+// address from position from. offset is the position of the address in the text.
 func parameterSecrets(address string, from, offset int) []Span {
 	var secrets []Span
 	for i := from; i < len(address); i++ {

@@ -31,8 +31,8 @@ func quoteBefore(text string) string {
 	return ""
 }
 
-// value is the part text[from:to] of a text. quote is the quote around it, which is not part of it. If quote is "", the
-// value is a word, which may contain quotes. end is the position after the closing quote, or to if there is none.
+// value is the part text[from:to] of a text. quote is the quote around this part. If quote is "", the value is a word,
+// which may contain quotes. end is the position after the closing quote; without a closing quote, it equals to.
 type value struct {
 	from, to, end int
 	quote         string
@@ -84,7 +84,8 @@ func closingQuote(text string, from int, q string) int {
 		}
 		switch {
 		case q == `"` && slashes%2 == 1,
-			// In a JSON text within a JSON text, two of them escape the quote, and four are a backslash before its end.
+			// In a JSON text within a JSON text, two more backslashes escape the quote, and four are a backslash
+			// at the end of the quoted text.
 			q == `\"` && (slashes%2 == 1 || slashes%4 == 2):
 			i = next + len(q)
 		case q == "'" && slashes%2 == 1 && !isDelimited(text[next+1:]): // escaped, as Python and JavaScript do it
@@ -98,8 +99,8 @@ func closingQuote(text string, from int, q string) int {
 	return -1
 }
 
-// isDelimited reports whether nothing is joined to the quoted text before rest: rest is empty or begins with a
-// delimiter. The delimiters are more than those at which wordEnd stops.
+// isDelimited reports whether a quoted text ends a word. rest is the text after it, which is then empty or begins with
+// a delimiter. There are more delimiters than those at which wordEnd stops.
 func isDelimited(rest string) bool {
 	return rest == "" || strings.IndexByte(" \t\r\n;,&|<>(){}[]\"'`\\:./+", rest[0]) >= 0
 }
@@ -204,8 +205,8 @@ func isSecret(v, quote string) bool {
 	return rest == v || strings.Trim(rest, " \t,;:@/._-") != ""
 }
 
-// secretIn returns the secret in a value, without the scheme before it. It returns an empty Span if the
-// value is not a secret.
+// secretIn returns the secret in a value, without the scheme before it. It returns an empty Span if the value is not a
+// secret.
 func secretIn(text string, v value) Span {
 	from, inner := v.from, text[v.from:v.to]
 	if m := scheme.FindString(inner); len(m) < len(inner) {
