@@ -40,7 +40,7 @@ func agentOf(c *system.Cluster, pid int) int {
 // TestAgentRestarted kills the agents and restarts them while their executors run: executors and tasks keep running.
 func TestAgentRestarted(t *testing.T) {
 	c, proxy := twoAgents(t)
-	h := c.HoldTwo()
+	h := c.StartHeldJobs()
 	for n := 1; n <= 2; n++ {
 		c.KillAgent(n)
 	}
@@ -72,7 +72,7 @@ func TestAgentCutOff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c, proxy := twoAgents(t)
 			c.KillAgent(2) // so that everything runs on agent 1
-			h := c.HoldTwo()
+			h := c.StartHeldJobs()
 			test.cut(proxy)
 			if test.name != "half closed" { // the agent notices this at once and reconnects
 				c.Until("explain says that the agent is away", func() string {
@@ -110,7 +110,7 @@ func TestAgentCutOff(t *testing.T) {
 func TestAgentGone(t *testing.T) {
 	c, _ := twoAgents(t)
 	c.KillAgent(2)
-	h := c.HoldTwo()
+	h := c.StartHeldJobs()
 	c.StartAgent(2, c.MesosURL())
 	c.KillAgent(1)
 	for _, p := range c.Processes() {
@@ -119,7 +119,7 @@ func TestAgentGone(t *testing.T) {
 		}
 	}
 	c.Until("no task runs any more", func() string {
-		for _, e := range h.Began {
+		for _, e := range h.Starts {
 			if c.Machine.Lives(e.PID) {
 				return fmt.Sprintf("%+v", e)
 			}
@@ -158,7 +158,7 @@ func TestAgentGone(t *testing.T) {
 			t.Errorf("without failover: %+v, want LOST and why", s)
 		}
 	}
-	for _, e := range c.Started(h.Again, 4)[2:] {
+	for _, e := range c.AwaitStarts(h.Again, 4)[2:] {
 		if n := agentOf(c, e.PID); n != 2 {
 			t.Errorf("%+v runs on agent %d", e, n)
 		}

@@ -36,7 +36,7 @@ func BenchmarkLeaderChange(b *testing.B) {
 				sum, most = sum+took, max(most, took)
 				c.AwaitServer(leader)
 				c.StartServer(leader)
-				c.Standing(2)
+				c.AwaitCandidates(2)
 				leader = next
 			}
 			b.ReportMetric(float64(sum.Milliseconds())/float64(b.N), "ms/change")

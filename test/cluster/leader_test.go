@@ -41,7 +41,7 @@ func TestLeaderKilled(t *testing.T) {
 		c.StartServerCommand(armed, cmd)
 		c.Via(armed)
 		c.Ready() // it knows the leader, and is now a candidate
-		c.Standing(2)
+		c.AwaitCandidates(2)
 		c.StartServer(after)
 		c.Via(leader)
 		storm.Ask(fmt.Sprint("calm-", round))

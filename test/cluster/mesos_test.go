@@ -25,7 +25,7 @@ func TestMasterRestarted(t *testing.T) {
 			c.App("long", writes, nil)
 			c.Job("long", "long", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", hold)})
 			id := c.Trigger("long")
-			c.Started(id, 2)
+			c.AwaitStarts(id, 2)
 			c.AwaitShards(id, "RUNNING")
 			storm := system.NewStorm(c.Machine)
 			for range 2 {

@@ -111,7 +111,7 @@ func TestForeignTasksEndFirst(t *testing.T) {
 	hold, _ := c.Hold()
 	c.App("left", writes, nil)
 	c.Job("left", "left", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", hold)})
-	left := c.Started(c.Trigger("left"), 2)
+	left := c.AwaitStarts(c.Trigger("left"), 2)
 	c.KillServer(1)
 	// Without our records in the registry, the id and the tasks look like another scheduler's.
 	c.RemoveNode("/registry")
@@ -186,10 +186,10 @@ func TestEditedByHand(t *testing.T) {
 func TestAccessControl(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
-	if _, err := c.Nodes().Create("/teams", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := c.ZKClient().Create("/teams", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Nodes().Create("/teams/a", nil, 0, zk.DigestACL(zk.PermAll, "ejob", "very-secret")); err != nil {
+	if _, err := c.ZKClient().Create("/teams/a", nil, 0, zk.DigestACL(zk.PermAll, "ejob", "very-secret")); err != nil {
 		t.Fatal(err)
 	}
 	c.ZK += "/teams/a"
@@ -199,7 +199,7 @@ func TestAccessControl(t *testing.T) {
 	c.App("a", writes, nil)
 	c.Job("a", "a", nil)
 	c.Run("a", "FINISHED")
-	if _, _, err := c.Nodes().Get("/teams/a/elasticjob-cloud/config/job/a"); err != zk.ErrNoAuth {
+	if _, _, err := c.ZKClient().Get("/teams/a/elasticjob-cloud/config/job/a"); err != zk.ErrNoAuth {
 		t.Errorf("somebody without the digest reads a job: %v", err)
 	}
 	for _, test := range []struct {

@@ -75,7 +75,7 @@ type fenceNode struct {
 
 func fence(c *system.Cluster) fenceNode {
 	c.Helper()
-	value, stat, err := c.Nodes().Get("/elasticjob-cloud/registry/fence")
+	value, stat, err := c.ZKClient().Get("/elasticjob-cloud/registry/fence")
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestUnreadableDocument(t *testing.T) {
 	c.Job("shut", "a", system.Doc{"cron": "0 0 3 * * ?"})
 	const path = "/config/job/shut"
 	acl := func(perms int32) {
-		if _, err := c.Nodes().SetACL("/elasticjob-cloud"+path, zk.WorldACL(perms), -1); err != nil {
+		if _, err := c.ZKClient().SetACL("/elasticjob-cloud"+path, zk.WorldACL(perms), -1); err != nil {
 			t.Fatal(err)
 		}
 	}

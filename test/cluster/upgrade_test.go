@@ -45,7 +45,7 @@ func TestRollingUpgrade(t *testing.T) {
 		cmd := c.ServerCommand(n)
 		cmd.Path, cmd.Args[0] = newer.Scheduler(), newer.Scheduler()
 		c.StartServerCommand(n, cmd)
-		c.Standing(2)
+		c.AwaitCandidates(2)
 		if now := c.AwaitLeader(); (now == leader) != (round == 0) {
 			t.Errorf("round %d: server %d leads, and server %d did before: the lead changes with the second server only", round, now, leader)
 		}

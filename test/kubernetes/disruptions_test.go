@@ -26,7 +26,7 @@ func (w *world) held(fields map[string]system.Doc) (ids map[string]string, relea
 		ids[job] = w.Trigger(job)
 	}
 	for _, id := range ids {
-		w.Started(id, 1)
+		w.AwaitStarts(id, 1)
 	}
 	for _, id := range ids {
 		w.AwaitShards(id, "RUNNING")

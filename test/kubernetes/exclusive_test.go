@@ -29,7 +29,7 @@ func TestOnKubernetesExclusiveWithLeases(t *testing.T) {
 	w.job("j", "a", system.Doc{"exclusive": true, "leaseSeconds": 10, "killGraceSeconds": 1, "failover": true,
 		"env": map[string]string{"HOLD": path}})
 	id := w.Trigger("j")
-	w.Started(id, 1)
+	w.AwaitStarts(id, 1)
 	w.Kill()
 	w.serve(leases...)
 	if shard := w.AwaitShards(id, "RUNNING").Shards[0]; shard.Attempt != 1 {
@@ -42,7 +42,7 @@ func TestOnKubernetesExclusiveWithLeases(t *testing.T) {
 	w.alive("j", false)
 	t.Logf("it was stopped %s after the server", time.Since(stopped).Round(100*time.Millisecond))
 	w.serve(leases...)
-	w.Started(id, 2)
+	w.AwaitStarts(id, 2)
 	release()
 	w.Await(id, "FINISHED")
 	w.neverTwice()
@@ -56,7 +56,7 @@ func exclusiveWithoutLease(t *testing.T, w *world) {
 	w.job("j", "a", system.Doc{"exclusive": true, "leaseSeconds": 10, "killGraceSeconds": 1, "failover": true,
 		"unreachableSeconds": 15, "env": map[string]string{"HOLD": path}})
 	id := w.Trigger("j")
-	w.Started(id, 1)
+	w.AwaitStarts(id, 1)
 	node := w.k.Nodes[0]
 	node.Kubelet.Kill()
 	w.explained("j", "of this exclusive job may still run on agent node1")
@@ -68,7 +68,7 @@ func exclusiveWithoutLease(t *testing.T, w *world) {
 	}
 	w.alive("j", true)
 	node.Kubelet.Restart(t)
-	w.Started(id, 2)
+	w.AwaitStarts(id, 2)
 	release()
 	w.Await(id, "FINISHED")
 	w.neverTwice()

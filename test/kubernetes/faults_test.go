@@ -20,7 +20,7 @@ func TestOnKubernetesServerKilled(t *testing.T) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	w.job("j", "a", system.Doc{"shardingTotalCount": 3, "env": map[string]string{"HOLD": path}})
 	id := w.Trigger("j")
-	w.Started(id, 3)
+	w.AwaitStarts(id, 3)
 	w.Kill()
 	w.serve()
 	w.AwaitShards(id, "RUNNING")
@@ -44,7 +44,7 @@ func nodeAway(t *testing.T, w *world) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	w.job("j", "a", system.Doc{"env": map[string]string{"HOLD": path}})
 	id := w.Trigger("j")
-	w.Started(id, 1)
+	w.AwaitStarts(id, 1)
 	node := w.k.Nodes[0]
 	node.Kubelet.Kill()
 	node.Containerd.Kill()

@@ -21,7 +21,7 @@ func TestOnKubernetesNodeLost(t *testing.T) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	w.job("j", "a", system.Doc{"failover": true, "unreachableSeconds": 15, "env": map[string]string{"HOLD": path}})
 	id := w.Trigger("j")
-	w.Started(id, 1)
+	w.AwaitStarts(id, 1)
 	node := w.k.Nodes[0]
 	if w.pods("j")[0].Spec.NodeName == "node2" {
 		node = w.k.Nodes[1]
@@ -35,7 +35,7 @@ func TestOnKubernetesNodeLost(t *testing.T) {
 		return ""
 	})
 	noticed := time.Now()
-	w.Started(id, 2)
+	w.AwaitStarts(id, 2)
 	t.Logf("it runs elsewhere %s after Kubernetes has noticed the loss", time.Since(noticed).Round(100*time.Millisecond))
 	release()
 	if e := w.Await(id, "FINISHED"); e.Shards[0].Attempt != 2 {

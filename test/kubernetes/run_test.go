@@ -149,7 +149,7 @@ func TestOnKubernetesKill(t *testing.T) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	w.job("j", "a", system.Doc{"shardingTotalCount": 2, "env": map[string]string{"HOLD": path}})
 	id := w.Trigger("j")
-	w.Started(id, 2)
+	w.AwaitStarts(id, 2)
 	w.OK("POST", "/api/execution/"+id+"/kill", "")
 	w.Await(id, "KILLED")
 	w.Until("no pod runs", func() string {

@@ -97,7 +97,7 @@ func TestOnKubernetesStorm(t *testing.T) {
 		ask(fmt.Sprint("behind fault ", i))
 		t.Logf("%s: a trigger was accepted %.1f s later", f.name, time.Since(began).Seconds())
 	}
-	t.Log(storm.SettleTold(3*system.ShardsAtOnce, "no longer knows how its container ended",
+	t.Log(storm.SettleReported(3*system.ShardsAtOnce, "no longer knows how its container ended",
 		"it is not known whether its container was started", "its container was started a second time"))
 	storm.AskAgain()
 }

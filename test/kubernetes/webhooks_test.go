@@ -192,8 +192,8 @@ func TestOnKubernetesWebhookChanges(t *testing.T) {
 		t.Errorf("the cause is %q", e.Shards[0].FailureCause)
 	}
 	ids := []string{w.Trigger("runs"), w.Trigger("broken")}
-	w.Started(ids[0], 1)
-	w.Started(ids[1], 1)
+	w.AwaitStarts(ids[0], 1)
+	w.AwaitStarts(ids[1], 1)
 	w.Until("the kubelet can't start the sidecar of one", func() string {
 		text := w.json(w.pods("broken"))
 		if !strings.Contains(text, "CreateContainerConfigError") {

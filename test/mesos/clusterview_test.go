@@ -18,7 +18,7 @@ func TestTheClusterIsShownAsTheMasterHasIt(t *testing.T) {
 		c.Job("wide", "app", system.Doc{"shardingTotalCount": 3, "cpuCount": 3, "memoryMB": 100,
 			"env": env("HOLD", hold)})
 		id := c.Trigger("wide")
-		c.Started(id, 3)
+		c.AwaitStarts(id, 3)
 		c.Until("both agents are shown as the master has them", func() string {
 			shown, had := shownAgents(t, c), masterAgents(t, c)
 			if len(shown) != 2 || fmt.Sprint(shown) != fmt.Sprint(had) {

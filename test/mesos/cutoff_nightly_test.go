@@ -25,7 +25,7 @@ func TestLeaderCutOff(t *testing.T) {
 		c.Job("everywhere", "held", system.Doc{"shardingTotalCount": agents, "cpuCount": 0.6, "failover": true,
 			"unreachableSeconds": 15, "env": env("HOLD", path)})
 		id := c.Trigger("everywhere")
-		c.Started(id, agents)
+		c.AwaitStarts(id, agents)
 		c.Until("every executor is heard", func() string {
 			var view struct {
 				Executors []struct{ LastHeartbeat *time.Time }
@@ -54,7 +54,7 @@ func TestLeaderCutOff(t *testing.T) {
 		}
 		release()
 		c.Await(id, "FINISHED")
-		if n := len(c.Started(id, agents)); n != agents {
+		if n := len(c.AwaitStarts(id, agents)); n != agents {
 			t.Errorf("%d processes have started", n)
 		}
 	})

@@ -18,7 +18,7 @@ func TestDrainedMachine(t *testing.T) {
 		c.App("held", writes, nil)
 		c.Job("once", "held", system.Doc{"env": env("HOLD", path)})
 		once := c.Trigger("once")
-		c.Started(once, 1)
+		c.AwaitStarts(once, 1)
 		from := c.AwaitShards(once, "RUNNING").Shards[0].Agent
 		left := func() (n int, drained bool) {
 			var view struct {

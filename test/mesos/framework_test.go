@@ -15,7 +15,7 @@ func TestFrameworkRemoved(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(2)
 		c.AwaitLeader()
-		h := c.HoldTwo()
+		h := c.StartHeldJobs()
 		before := c.Node("/ha/framework_id")
 		c.Operate(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":"` + before + `"}}}`)
 		for _, s := range c.Await(h.Once, "FAILED").Shards {
@@ -24,7 +24,7 @@ func TestFrameworkRemoved(t *testing.T) {
 			}
 		}
 		c.Until("its processes end", func() string {
-			for _, e := range h.Began {
+			for _, e := range h.Starts {
 				if c.Machine.Lives(e.PID) {
 					return fmt.Sprintf("%+v", e)
 				}
@@ -58,14 +58,14 @@ func TestFrameworkRemoved(t *testing.T) {
 func TestTasksOfAnotherFramework(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
-		h := c.HoldTwo()
+		h := c.StartHeldJobs()
 		c.KillServer(1)
 		c.RemoveNode("/registry") // without our records, the id and tasks look like another scheduler's
 		c.StartServer(1)
 		c.AwaitLeader()
 		c.Job("new", "held", nil)
 		c.Run("new", "FINISHED")
-		for _, e := range h.Began {
+		for _, e := range h.Starts {
 			if c.Machine.Lives(e.PID) {
 				t.Errorf("a run was launched while process %d of %+v lived", e.PID, e)
 			}

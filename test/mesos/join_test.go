@@ -18,7 +18,7 @@ func TestWorkerJoins(t *testing.T) {
 			c.Job(name, "held", system.Doc{"cpuCount": 9, "env": env("HOLD", path)})
 		}
 		first := c.Trigger("first")
-		c.Started(first, 1)
+		c.AwaitStarts(first, 1)
 		second := c.Trigger("second")
 		c.AwaitShards(second, "WAITING")
 		c.Mesos.StartAgent(2)
@@ -29,7 +29,7 @@ func TestWorkerJoins(t *testing.T) {
 			return ""
 		})
 		joined := time.Now()
-		c.Started(second, 1)
+		c.AwaitStarts(second, 1)
 		t.Logf("the waiting shard runs %s after the agent has registered", time.Since(joined).Round(10*time.Millisecond))
 		release()
 		c.Await(first, "FINISHED")

@@ -29,7 +29,7 @@ func TestExclusiveJob(t *testing.T) {
 		c.Job("alone", "held", system.Doc{"exclusive": true, "leaseSeconds": 10, "killGraceSeconds": 1,
 			"timeoutSeconds": 600, "failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
 		id := c.Trigger("alone")
-		c.Started(id, 1)
+		c.AwaitStarts(id, 1)
 		pid := func(attempt int) int {
 			for _, e := range c.Ledger() {
 				if e.What == "start" && e.Execution == id && e.Attempt == attempt {
@@ -62,7 +62,7 @@ func TestExclusiveJob(t *testing.T) {
 		}
 		frozen := time.Now()
 		thaw := c.FreezeMachine(n)
-		c.Started(id, 2)
+		c.AwaitStarts(id, 2)
 		t.Logf("it runs elsewhere %s after its machine was frozen", time.Since(frozen).Round(100*time.Millisecond))
 		thaw()
 		gone(1)
@@ -73,7 +73,7 @@ func TestExclusiveJob(t *testing.T) {
 		t.Logf("it was stopped %s after the last server", time.Since(stopped).Round(100*time.Millisecond))
 		start(leader)
 		c.AwaitLeader()
-		c.Started(id, 3)
+		c.AwaitStarts(id, 3)
 		release()
 		if e := c.Await(id, "FINISHED"); e.Shards[0].Attempt != 3 {
 			t.Errorf("%+v", e)
@@ -92,7 +92,7 @@ func TestExclusiveJobByMessages(t *testing.T) {
 		c.Job("alone", "held", system.Doc{"exclusive": true, "leaseSeconds": 10, "env": env("HOLD", path)})
 		id := c.Trigger("alone")
 		began := time.Now()
-		c.Started(id, 1)
+		c.AwaitStarts(id, 1)
 		c.Until("it has run for longer than two leases", func() string {
 			if ran := time.Since(began); ran < 25*time.Second {
 				return ran.String()

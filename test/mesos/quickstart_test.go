@@ -107,7 +107,7 @@ func TestDisableKills(t *testing.T) {
 		c.App("a", writes, nil)
 		c.Job("j", "a", system.Doc{"shardingTotalCount": 2, "misfire": true, "env": env("HOLD", path)})
 		runs, waits := c.Trigger("j"), c.Trigger("j")
-		starts := c.Started(runs, 2)
+		starts := c.AwaitStarts(runs, 2)
 		c.OK("POST", "/api/job/j/disable", "")
 		for _, id := range []string{runs, waits} {
 			if e := c.Await(id, "KILLED"); e.Reason == "" {

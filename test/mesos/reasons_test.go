@@ -32,7 +32,7 @@ var reasons = []reason{
 	{
 		name: "executor killed", state: "LOST", cause: []string{"EXECUTOR_TERMINATED"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := c.HoldTwo()
+			h := c.StartHeldJobs()
 			for _, pid := range c.Executors() {
 				c.KillProcess(pid)
 			}
@@ -93,7 +93,7 @@ var reasons = []reason{
 	{
 		name: "agent marked gone", state: "LOST", cause: []string{"GONE_BY_OPERATOR"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := c.HoldTwo()
+			h := c.StartHeldJobs()
 			c.Operate(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":"` + c.AgentID(1) + `"}}}`)
 			return h.Once
 		},
@@ -101,7 +101,7 @@ var reasons = []reason{
 	{
 		name: "agent drained", state: "LOST", cause: []string{"DRAIN"}, realOnly: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := c.HoldTwo()
+			h := c.StartHeldJobs()
 			c.Operate(`{"type":"DRAIN_AGENT","drain_agent":{"agent_id":{"value":"` + c.AgentID(1) +
 				`"},"max_grace_period":{"seconds":1}}}`)
 			return h.Once
@@ -111,7 +111,7 @@ var reasons = []reason{
 		name: "executor doesn't come back to its agent", state: "LOST",
 		cause: []string{"EXECUTOR_REREGISTRATION_TIMEOUT"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := c.HoldTwo()
+			h := c.StartHeldJobs()
 			// In this order: each of the two would continue the other, unless it is stopped itself.
 			for _, pid := range append(c.Executors(), c.Supervisors()...) {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -130,7 +130,7 @@ var reasons = []reason{
 		// unreachable.
 		setup: system.Setup{MissedPings: 40},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := c.HoldTwo()
+			h := c.StartHeldJobs()
 			c.Mesos.KillAgent(1)
 			for _, p := range c.Processes() {
 				if strings.Contains(p.Command, "executor") {
@@ -153,7 +153,7 @@ var reasons = []reason{
 	{
 		name: "agent unknown to a new master", explain: "has not answered", setup: system.Setup{InMemory: true},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := c.HoldTwo()
+			h := c.StartHeldJobs()
 			c.Mesos.KillAgent(1)
 			c.Mesos.KillMaster(1)
 			c.Mesos.StartMaster(1)

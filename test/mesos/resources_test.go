@@ -26,7 +26,7 @@ func TestL7ReservedResourcesAreUsedFirst(t *testing.T) {
 			c.App("long", writes, system.Doc{"cpuCount": 0.5, "memoryMB": 32})
 			c.Job("long", "long", system.Doc{"cpuCount": 16.5, "memoryMB": 240, "env": env("HOLD", hold)})
 			id := c.Trigger("long")
-			c.Started(id, 1)
+			c.AwaitStarts(id, 1)
 			want := []string{"cpus(*):15.25", "cpus(batch ops):0.25", "cpus(batch):1.5", "mem(*):16", "mem(batch):256"}
 			if got := allocated(t, c); !slices.Equal(got, want) {
 				t.Errorf("while it runs %q is allocated, want %q", got, want)
@@ -85,7 +85,7 @@ func TestMaintenance(t *testing.T) {
 		c.App("placed", writes, nil)
 		c.Job("placed", "placed", system.Doc{"shardingTotalCount": 3, "cpuCount": 4, "env": env("HOLD", path)})
 		c.Job("waits", "placed", system.Doc{"shardingTotalCount": 2, "cpuCount": 4, "env": env("HOLD", path)})
-		for _, e := range c.Started(c.Trigger("placed"), 3) {
+		for _, e := range c.AwaitStarts(c.Trigger("placed"), 3) {
 			cwd, err := os.Readlink(filepath.Join("/proc", fmt.Sprint(e.PID), "cwd"))
 			if err != nil {
 				t.Fatal(err)

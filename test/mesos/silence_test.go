@@ -27,8 +27,8 @@ func TestSilentMachine(t *testing.T) {
 		c.Job("again", "held", system.Doc{"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
 		c.Job("once", "held", system.Doc{"unreachableSeconds": 15, "env": env("HOLD", path)})
 		again, once := c.Trigger("again"), c.Trigger("once")
-		c.Started(again, 1)
-		c.Started(once, 1)
+		c.AwaitStarts(again, 1)
+		c.AwaitStarts(once, 1)
 		agent := c.AwaitShards(again, "RUNNING").Shards[0].Agent
 		if other := c.AwaitShards(once, "RUNNING").Shards[0].Agent; other != agent {
 			t.Fatalf("the shards run on %s and %s", agent, other)
@@ -43,10 +43,10 @@ func TestSilentMachine(t *testing.T) {
 		if e := c.Await(once, "FAILED"); e.Shards[0].State != "LOST" {
 			t.Errorf("without failover: %+v", e)
 		}
-		c.Started(again, 2)
+		c.AwaitStarts(again, 2)
 		t.Logf("it runs elsewhere %s after its machine was killed", time.Since(killed).Round(100*time.Millisecond))
 		next := c.Trigger("once")
-		c.Started(next, 1)
+		c.AwaitStarts(next, 1)
 		release()
 		if e := c.Await(again, "FINISHED"); e.Shards[0].Agent == agent || e.Shards[0].Attempt != 2 {
 			t.Errorf("with failover: %+v", e)
@@ -119,7 +119,7 @@ func TestSilentMachineWithItsMaster(t *testing.T) {
 		c.App("held", writes, nil)
 		c.Job("again", "held", system.Doc{"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
 		again := c.Trigger("again")
-		c.Started(again, 1)
+		c.AwaitStarts(again, 1)
 		agent := c.AwaitShards(again, "RUNNING").Shards[0].Agent
 		awaitHeartbeat(c)
 		n := 1
@@ -131,7 +131,7 @@ func TestSilentMachineWithItsMaster(t *testing.T) {
 		c.Mesos.KillMaster(leader)
 		c.KillMachine(n)
 		c.ReplaceMaster(leader)
-		c.Started(again, 2)
+		c.AwaitStarts(again, 2)
 		t.Logf("it runs elsewhere %s after its machine and the master were killed",
 			time.Since(killed).Round(100*time.Millisecond))
 		release()
@@ -152,8 +152,8 @@ func TestSilentMachineIsBack(t *testing.T) {
 		c.Job("again", "held", system.Doc{"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
 		c.Job("once", "held", system.Doc{"unreachableSeconds": 15, "env": env("HOLD", path)})
 		again, once := c.Trigger("again"), c.Trigger("once")
-		c.Started(again, 1)
-		c.Started(once, 1)
+		c.AwaitStarts(again, 1)
+		c.AwaitStarts(once, 1)
 		awaitHeartbeat(c)
 		thaw := c.FreezeMachine(1)
 		if e := c.Await(once, "FAILED"); e.Shards[0].State != "LOST" {
@@ -168,7 +168,7 @@ func TestSilentMachineIsBack(t *testing.T) {
 			if e := c.Await(id, "FINISHED"); e.Shards[0].Attempt != 1 {
 				t.Errorf("%+v", e)
 			}
-			c.Started(id, 1)
+			c.AwaitStarts(id, 1)
 		}
 	})
 }

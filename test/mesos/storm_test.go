@@ -127,7 +127,7 @@ func TestExecutorsKilled(t *testing.T) {
 func TestAgentFrozen(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
-		h := c.HoldTwo()
+		h := c.StartHeldJobs()
 		for range 2 {
 			c.Mesos.SignalAgent(1, syscall.SIGSTOP)
 			c.AwaitAgentLost(1)
@@ -180,12 +180,12 @@ func TestEndedMeanwhile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 				c.StartServers(1)
-				h := c.HoldTwo()
+				h := c.StartHeldJobs()
 				test.away(c, false)
 				c.AwaitAgentLost(1)
 				h.Release()
 				c.Until("the processes have ended", func() string {
-					for _, e := range h.Began {
+					for _, e := range h.Starts {
 						if c.Machine.Lives(e.PID) {
 							return fmt.Sprintf("%+v", e)
 						}

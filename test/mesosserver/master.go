@@ -11,12 +11,12 @@ import (
 type MasterOptions struct {
 	// Dir is the master's folder; by default a temporary one.
 	Dir string
-	// ZK is the address at which masters elect a leader, as zk://HOST:PORT,…/PATH; a master without it always leads.
+	// ZK is the address at which masters elect a leader, as zk://HOST:PORT,…/PATH. A master without ZK always leads.
 	ZK string
-	// Quorum is how many masters must have an entry of the replicated log with the registry. 0 keeps the registry in
-	// memory.
+	// Quorum is the number of masters that must store each entry of the replicated log, which contains the registry. 0
+	// keeps the registry in memory.
 	Quorum int
-	// PingTimeout is how long an agent may take to answer a ping, by default 1 s. After three missed pings it is
+	// PingTimeout is how long an agent may take to answer a ping, by default 1 s. After three missed pings an agent is
 	// unreachable.
 	PingTimeout time.Duration
 	// Credentials are required from frameworks and operators.
@@ -69,14 +69,14 @@ func StartMaster(t testing.TB, o MasterOptions) *Master {
 	return m
 }
 
-// Leads reports whether the master leads and has read its registry.
+// Leads reports whether the master leads and has read its registry. Only then does it answer calls.
 func (m *Master) Leads() bool {
 	_, err := m.ask("POST", "/api/v1", `{"type":"GET_HEALTH"}`)
 	return m.process != nil && err == nil
 }
 
-// CaughtUp reports whether the master has its part of the replicated log. If a master is killed before all have
-// theirs, in the first seconds of a cluster, too few are left that can ever get it.
+// CaughtUp reports whether the master has its part of the replicated log. A new cluster needs all its masters to create
+// the log, so no master may be killed before all have caught up.
 func (m *Master) CaughtUp() bool {
 	return m.Runs() && (m.inMemory || m.metric("registrar/log/recovered") == 1)
 }

@@ -1,9 +1,9 @@
-// Package mesosserver starts real Mesos masters and agents for tests, from the folder that MESOS_HOME names: on the
-// loopback interface, with ports and folders of their own. They end with the test that started them, even if it is
-// killed.
+// Package mesosserver starts real Mesos masters and agents for tests, from the folder that MESOS_HOME names. They
+// listen on the loopback interface or in a network namespace, and have ports and folders of their own. They end with
+// the test that started them, even if it is killed.
 //
-// Masters and agents detect failures quickly: see [MasterOptions]. A killed agent leaves its executors running, as
-// Mesos agents do; they end with the test.
+// Masters and agents detect failures quickly: see [MasterOptions]. When an agent is killed, its executors keep running,
+// as with any Mesos agent. They end with the test; if the test is killed, two minutes later.
 package mesosserver
 
 import (
@@ -21,11 +21,12 @@ import (
 const (
 	// patience is how long a server may take until it answers.
 	patience = 60 * time.Second
-	// tries is how often other ports are tried if a free one was taken in the meantime.
+	// tries is how often a server is started, because another process may take its port at any time.
 	tries = 5
 )
 
-// Home returns the folder of the Mesos for tests, with bin, libexec and webui: the value of MESOS_HOME, "" for none.
+// Home returns MESOS_HOME, the folder of the Mesos for tests, with bin, libexec and webui. It returns "" if MESOS_HOME
+// is not set or "none".
 func Home() string {
 	if home := os.Getenv("MESOS_HOME"); home != "none" {
 		return home
@@ -33,8 +34,8 @@ func Home() string {
 	return ""
 }
 
-// Require skips a test that needs a Mesos if there is none. In CI it fails instead, unless MESOS_HOME is none, so
-// that such tests are not skipped by mistake.
+// Require skips a test that needs a Mesos if Home is "". In CI it fails the test instead if MESOS_HOME is not set, so
+// that no test is skipped by mistake. It also fails the test if there is no Mesos in Home.
 func Require(t testing.TB) {
 	t.Helper()
 	const how = "set MESOS_HOME to a folder with Mesos' bin, libexec and webui (make ci ONLY=mesos)"
@@ -44,7 +45,7 @@ func Require(t testing.TB) {
 			t.Fatalf("mesosserver: MESOS_HOME holds no Mesos: %v", err)
 		}
 	case os.Getenv("CI") != "" && os.Getenv("MESOS_HOME") == "":
-		t.Fatal("mesosserver: no test is skipped in CI: " + how)
+		t.Fatal("mesosserver: tests on Mesos must run in CI: " + how)
 	default:
 		t.Skip("mesosserver: NOT RUN on a real Mesos: " + how)
 	}
@@ -102,7 +103,8 @@ func (s *server) Runs() bool {
 	}
 }
 
-// Kill kills the server with SIGKILL and waits until it has ended. It does nothing to a killed server.
+// Kill kills the server with SIGKILL and waits until it has ended. It does nothing if the server was killed or has
+// ended by itself.
 func (s *server) Kill() {
 	s.process.Kill()
 	s.process = nil
@@ -123,7 +125,7 @@ func (s *server) Restart() {
 		}
 		s.Kill()
 	}
-	s.t.Fatalf("mesosserver: %s did not start again: %v", s, err)
+	s.t.Fatalf("mesosserver: %s did not restart in %d tries: %v", s, tries, err)
 }
 
 // Pause stops the server with SIGSTOP: connections stay open and nothing is answered.
@@ -177,7 +179,7 @@ func (s *server) start() {
 	s.t.Fatalf("mesosserver: %s did not start in %d tries: %v", s, tries, err)
 }
 
-// end ends the server and the processes that it has left running.
+// end ends the server and the processes that it started. If the test failed, it logs the end of the server's log.
 func (s *server) end() {
 	s.Kill()
 	if err := child.EndAll(s.dir); err != nil {

@@ -14,16 +14,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// until waits for a condition.
-func until(t *testing.T, what string, is func() bool) {
+// until waits until a condition is true.
+func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	deadline := time.After(30 * time.Second)
-	for !is() {
+	for !condition() {
 		select {
 		case <-deadline:
-			t.Fatalf("waited, and never was it so that %s", what)
+			t.Fatalf("it never happened that %s", what)
 		case <-poll.C:
 		}
 	}
@@ -36,7 +36,7 @@ func TestServersKeepTheirPorts(t *testing.T) {
 		Resources: "cpus:3;mem:512;cpus(team):2"})
 	until(t, "the agent has registered", a.Registered)
 	if !m.Leads() {
-		t.Error("a master alone doesn't lead")
+		t.Error("a single master doesn't lead")
 	}
 	until(t, "the master lists the agent", func() bool {
 		answer, err := m.Operate(`{"type":"GET_AGENTS"}`)
@@ -80,17 +80,17 @@ func TestMastersElectOne(t *testing.T) {
 	t.Parallel()
 	mesosserver.Require(t)
 	zk := zkserver.Start(t)
-	leading := func(masters []*mesosserver.Master) (which int) {
-		until(t, "one master leads", func() bool {
+	awaitLeader := func(masters []*mesosserver.Master) (leader int) {
+		until(t, "a master leads", func() bool {
 			for i, m := range masters {
 				if m.Runs() && m.Leads() {
-					which = i
+					leader = i
 					return true
 				}
 			}
 			return false
 		})
-		return which
+		return leader
 	}
 	var masters []*mesosserver.Master
 	for range 3 {
@@ -98,11 +98,11 @@ func TestMastersElectOne(t *testing.T) {
 			mesosserver.MasterOptions{ZK: "zk://" + zk.Address() + "/mesos", Quorum: 2}))
 	}
 	for _, m := range masters {
-		until(t, "all masters have caught up", m.CaughtUp)
+		until(t, "the master has caught up", m.CaughtUp)
 	}
-	first := leading(masters)
+	first := awaitLeader(masters)
 	masters[first].Kill()
-	if second := leading(masters); second == first {
+	if second := awaitLeader(masters); second == first {
 		t.Errorf("the killed master %d leads", first)
 	}
 	masters[first].Restart()

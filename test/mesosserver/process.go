@@ -22,30 +22,32 @@ func (s *server) launch() error {
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = s.dir
-	// Mesos reads flags from variables with the prefix MESOS_, so it gets none of the test's.
+	// Mesos reads flags from variables with the prefix MESOS_, so it gets none of the test's environment.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "LC_ALL=C.UTF-8"}, s.env...)
 	var err error
 	if s.process, err = child.Start(cmd, s.log()); err != nil {
 		return err
 	}
-	return s.ready()
+	return s.awaitReady()
 }
 
-// override returns flags with those in further replaced or added, because Mesos rejects duplicate flags.
-func override(flags, further []string) []string {
+// override returns flags and additional flags. A flag in additional replaces the one of the same name in flags, because
+// Mesos rejects duplicate flags.
+func override(flags, additional []string) []string {
 	name := func(flag string) string {
 		flag, _, _ = strings.Cut(strings.TrimPrefix(flag, "--"), "=")
 		return strings.TrimPrefix(flag, "no-")
 	}
 	return append(slices.DeleteFunc(flags, func(flag string) bool {
-		return slices.ContainsFunc(further, func(other string) bool { return name(other) == name(flag) })
-	}), further...)
+		return slices.ContainsFunc(additional, func(other string) bool { return name(other) == name(flag) })
+	}), additional...)
 }
 
-// health is the path of the health checks of masters and agents.
+// health are the paths of the health checks of masters and agents.
 var health = map[string]string{"master": "/master/health", "agent": "/slave(1)/health"}
 
-func (s *server) ready() error {
+// awaitReady waits until the server listens and answers its health check.
+func (s *server) awaitReady() error {
 	deadline := time.After(patience)
 	poll := time.NewTicker(30 * time.Millisecond)
 	defer poll.Stop()
@@ -90,7 +92,7 @@ func (s *server) ask(method, path, body string) (string, error) {
 	return string(text), err
 }
 
-// metric returns a number in the server's /metrics/snapshot, 0 if it does not exist.
+// metric returns a number in the server's /metrics/snapshot. It returns 0 if there is no such number or no answer.
 func (s *server) metric(name string) float64 {
 	text, err := s.ask("GET", "/metrics/snapshot", "")
 	if err != nil {

@@ -168,7 +168,7 @@ func TestAChangeThatNobodyWasToldOfHasItsRow(t *testing.T) {
 	if _, err := m.Try(http.MethodPut, "/api/job/update", `{"jobName":"j","jobParameter":"x"}`); err == nil {
 		t.Error("the server did not die")
 	}
-	if status := m.Over(); status != -1 {
+	if status := m.AwaitEnd(); status != -1 {
 		t.Fatalf("the server ended with %d, not by its failure point", status)
 	}
 	m.Start()

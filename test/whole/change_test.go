@@ -21,7 +21,7 @@ func TestDisableAndEnable(t *testing.T) {
 			m.Job("j", "a", system.Doc{"shardingTotalCount": 2, "misfire": true, "env": env("HOLD", path)})
 			m.Job("crons", "a", system.Doc{"cron": everySecond})
 			runs, waits := m.Trigger("j"), m.Trigger("j")
-			starts := m.Started(runs, 2)
+			starts := m.AwaitStarts(runs, 2)
 			subject := map[string]string{"job": "/api/job/j", "app": "/api/app/a"}[what]
 			m.OK("POST", subject+"/disable", "")
 			for _, id := range []string{runs, waits} {
@@ -190,13 +190,13 @@ func TestTriggersOfARunningJob(t *testing.T) {
 	m.Job("one", "a", system.Doc{"env": env("HOLD", path)})
 	m.Job("more", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
 	ids := []string{m.Trigger("one")}
-	m.Started(ids[0], 1)
+	m.AwaitStarts(ids[0], 1)
 	ids = append(ids, m.Trigger("one"))
 	m.Refused(409, "trigger_waits", "POST", "/api/job/one/trigger", "")
 	for range 5 {
 		ids = append(ids, m.Trigger("more"))
 	}
-	m.Started(ids[2], 1)
+	m.AwaitStarts(ids[2], 1)
 	if got := m.OK("GET", "/api/job/tasks/ready",
 		""); got != `[{"jobName":"more","times":"4"},{"jobName":"one","times":"1"}]`+"\n" {
 		t.Errorf("ready: %s", got)
@@ -236,7 +236,7 @@ func TestExplainWhatWaits(t *testing.T) {
 	}
 	never := m.Trigger("big")
 	large := m.Trigger("large")
-	m.Started(large, 1)
+	m.AwaitStarts(large, 1)
 	small := m.Trigger("small")
 	for job, want := range map[string][]string{
 		"big":   {"no agent can ever hold one shard", fmt.Sprint(m.CPUs * 4), fmt.Sprint(m.CPUs)},

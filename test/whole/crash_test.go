@@ -128,7 +128,7 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 				}
 			}
 		}
-		m.Over()
+		m.AwaitEnd()
 		m.Start()
 		for name, text := range want {
 			if name == unknown {
@@ -167,7 +167,7 @@ func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m.Job("bad", "found", system.Doc{"env": env("HOLD", path), "props": env("script.command.line", "bin/fails.sh")})
 	m.Job("long", "found", system.Doc{"env": env("HOLD", path+"2")})
 	good, bad := m.Trigger("good"), m.Trigger("bad")
-	m.Started(good, 2)
+	m.AwaitStarts(good, 2)
 	before := m.AwaitShards(good, "RUNNING")
 	m.AwaitShards(bad, "RUNNING")
 	m.Kill()
@@ -235,7 +235,7 @@ func TestExecutorKilled(t *testing.T) {
 			m.Job("again", "dies", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
 			m.Job("once", "dies", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
 			again, once := m.Trigger("again"), m.Trigger("once")
-			tasks := append(m.Started(again, 2), m.Started(once, 2)...)
+			tasks := append(m.AwaitStarts(again, 2), m.AwaitStarts(once, 2)...)
 			m.AwaitShards(again, "RUNNING")
 			m.AwaitShards(once, "RUNNING")
 			test.kill(m)
@@ -249,7 +249,7 @@ func TestExecutorKilled(t *testing.T) {
 			if e.Reason == "" {
 				t.Errorf("without failover: %+v, want a reason", e)
 			}
-			m.Started(again, 4)
+			m.AwaitStarts(again, 4)
 			e = m.Execution(again)
 			for _, s := range e.Shards {
 				// An attempt may have been sent to the executor that was already gone, and never have started.
@@ -351,7 +351,7 @@ func TestTaskProcessKilled(t *testing.T) {
 	m.App("victim", writes, nil)
 	m.Job("victim", "victim", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
 	id := m.Trigger("victim")
-	starts := m.Started(id, 2)
+	starts := m.AwaitStarts(id, 2)
 	m.KillProcess(starts[0].PID)
 	m.Until("its shard has failed", func() string {
 		s := m.Execution(id).Shards[starts[0].Item]

@@ -91,7 +91,7 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 	m.App("a", writes, nil)
 	m.Job("j", "a", system.Doc{"env": env("HOLD", hold)})
 	id := m.Trigger("j")
-	m.Started(id, 1)
+	m.AwaitStarts(id, 1)
 	task := m.AwaitShards(id, "RUNNING").Shards[0].TaskID
 	m.Kill()
 

@@ -37,7 +37,7 @@ func TestRegistryFileIsLost(t *testing.T) {
 			t.Errorf("it says %q", said)
 		}
 		m.Signal(syscall.SIGTERM)
-		if status := m.Over(); status != 1 {
+		if status := m.AwaitEnd(); status != 1 {
 			t.Errorf("it ended with status %d", status)
 		}
 		if status, said := m.Fails(m.Command()); status != 1 ||
@@ -84,7 +84,7 @@ func TestRegistryFileIsLost(t *testing.T) {
 			t.Errorf("a trigger: %d %s", answer.Status, answer.Body)
 		}
 		m.Signal(syscall.SIGTERM)
-		if status := m.Over(); status != 1 {
+		if status := m.AwaitEnd(); status != 1 {
 			t.Errorf("it ended with status %d", status)
 		}
 		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "bring back a copy") ||

@@ -146,7 +146,7 @@ func TestALeaderKilledBeforeItTells(t *testing.T) {
 			m.App("a", boom, nil)
 			m.Job("hook", "a", webhookJob(url))
 			id := m.Trigger("hook")
-			if status := m.Over(); status != -1 {
+			if status := m.AwaitEnd(); status != -1 {
 				t.Fatalf("the server ended with %d, not by its failure point", status)
 			}
 			m.Start()

@@ -56,7 +56,7 @@ func TestRestartWithAnotherSize(t *testing.T) {
 	m.Job("large", "a", system.Doc{"cpuCount": m.CPUs / 2, "env": env("HOLD", path)})
 	m.Job("small", "a", nil)
 	id := m.Trigger("large")
-	m.Started(id, 1)
+	m.AwaitStarts(id, 1)
 	m.AwaitShards(id, "RUNNING")
 	m.Kill()
 	m.CPUs /= 4
@@ -91,7 +91,7 @@ func TestUpgrade(t *testing.T) {
 	m.App("a", writes, nil)
 	m.Job("j", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
 	id := m.Trigger("j")
-	m.Started(id, 1)
+	m.AwaitStarts(id, 1)
 	m.AwaitShards(id, "RUNNING")
 	before := fmt.Sprint(m.Executors())
 	m.Kill()

@@ -32,7 +32,7 @@ func TestStop(t *testing.T) {
 			m.Job("back", "stops", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
 			m.Job("waits", "stops", system.Doc{"cpuCount": m.CPUs - 1, "env": env("TAKES", "0")})
 			polite, deaf, back := m.Trigger("polite"), m.Trigger("deaf"), m.Trigger("back")
-			m.Started(back, 2)
+			m.AwaitStarts(back, 2)
 			for _, file := range []string{".up1", ".up2"} {
 				m.Until(file, func() string {
 					if _, err := os.Stat(m.LedgerPath + file); err != nil {
@@ -45,7 +45,7 @@ func TestStop(t *testing.T) {
 
 			begun := time.Now()
 			m.Signal(sig)
-			if status := m.Over(); status != 0 {
+			if status := m.AwaitEnd(); status != 0 {
 				t.Errorf("exit status %d", status)
 			}
 			if took := time.Since(begun); took < time.Second {
@@ -108,7 +108,7 @@ func TestStopTwice(t *testing.T) {
 		return ""
 	})
 	m.Signal(syscall.SIGINT)
-	if status := m.Over(); status == 0 {
+	if status := m.AwaitEnd(); status == 0 {
 		t.Error("exit status 0 although tasks were left running")
 	}
 	if len(m.Executors()) != 1 {
@@ -119,7 +119,7 @@ func TestStopTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Until("it has ended", func() string {
-		if e := m.Execution(id); !e.Over() {
+		if e := m.Execution(id); !e.HasEnded() {
 			return fmt.Sprintf("%+v", e)
 		}
 		return ""
@@ -236,8 +236,8 @@ func TestAgentPortTaken(t *testing.T) {
 	m.Job("again", "port", system.Doc{"failover": true, "env": env("HOLD", path)})
 	m.Job("once", "port", system.Doc{"env": env("HOLD", path)})
 	again, once := m.Trigger("again"), m.Trigger("once")
-	m.Started(once, 1)
-	old := m.Started(again, 1)
+	m.AwaitStarts(once, 1)
+	old := m.AwaitStarts(again, 1)
 	m.AwaitShards(again, "RUNNING")
 	m.AwaitShards(once, "RUNNING")
 	agent := m.AgentAddress()
@@ -264,7 +264,7 @@ func TestAgentPortTaken(t *testing.T) {
 	if e := m.Await(once, "FAILED"); e.Shards[0].State != "LOST" || e.Shards[0].FailureCause == "" {
 		t.Errorf("given up, without failover: %+v", e)
 	}
-	m.Started(again, 2)
+	m.AwaitStarts(again, 2)
 	m.Stop()
 	m.Ran()
 }

@@ -24,8 +24,8 @@ type Process struct {
 	done chan struct{}
 }
 
-// Start starts a command, appends its output to a log file, and makes the kernel kill it when the test process ends.
-// It sets the attributes and output of the command.
+// Start starts a command, appends its output to a log file, and makes the kernel kill it when the test process ends. It
+// overwrites the Stdout, Stderr and SysProcAttr of the command.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -76,30 +76,30 @@ func (p *Process) Kill() {
 	}
 }
 
-// Stopped reports whether all threads of the process have stopped after a SIGSTOP. Each thread stops separately.
+// Stopped reports whether the process has stopped after a SIGSTOP, as the function Stopped does.
 func (p *Process) Stopped() bool { return Stopped(p.pid) }
 
-// Pause stops the process with SIGSTOP, and waits until all its threads have stopped.
-func (p *Process) Pause(within time.Duration) error {
+// Pause stops the process with SIGSTOP, and waits until Stopped or, for an error, until a timeout.
+func (p *Process) Pause(timeout time.Duration) error {
 	if err := syscall.Kill(p.pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(within); !p.Stopped(); <-time.After(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !p.Stopped(); <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("it is not stopped after %v", within)
+			return fmt.Errorf("process %d has not stopped %v after SIGSTOP", p.pid, timeout)
 		}
 	}
 	return nil
 }
 
-// Stopped reports whether all threads of a process have stopped after a SIGSTOP, or wait in the kernel, in which case
-// they stop before they return from it.
+// Stopped reports whether each thread of a process has stopped after a SIGSTOP, or sleeps uninterruptibly in the
+// kernel. Such a thread stops before it returns to the program.
 func Stopped(pid int) bool {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, stat := range stats {
 		text, readErr := os.ReadFile(stat)
-		_, behindName, _ := strings.Cut(string(text), ") ")
-		if readErr != nil || !strings.HasPrefix(behindName, "T") && !strings.HasPrefix(behindName, "D") {
+		_, state, _ := strings.Cut(string(text), ") ") // after the name in parentheses
+		if readErr != nil || !strings.HasPrefix(state, "T") && !strings.HasPrefix(state, "D") {
 			return false
 		}
 	}
@@ -151,16 +151,16 @@ func LastWords(log string) string {
 }
 
 // Using returns the processes, except this one, with a folder in their command line, environment or working
-// directory: servers with that data folder, and everything that these started. Only root can see more of an executor
-// than its command line, which contains no folder. It is recognized as the parent of its supervisor, or as a child of
-// the server.
+// directory: servers with that data folder, and everything that these started. An executor's command line contains no
+// folder, and only root can read its environment and working directory. For other users, an executor is the parent of
+// a supervisor that was found, or a child of a server that was found.
 func Using(folder string) (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
-	// Closed has the processes with an unreadable environment, and their parents.
-	found, closed := map[int]bool{}, map[int]int{}
+	found := map[int]bool{}
+	hidden := map[int]int{} // from each process whose environment cannot be read to its parent
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || pid == os.Getpid() {
@@ -178,16 +178,16 @@ func Using(folder string) (pids []int, err error) {
 		switch {
 		case strings.Contains(string(command)+"\x00"+string(environ)+"\x00"+cwd, folder):
 			found[pid] = true
-			of, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", parent))
+			parentStat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", parent))
 			if bytes.HasPrefix(command, []byte("executor\x00supervisor\x00")) &&
-				bytes.Contains(of, []byte(" (executor")) {
+				bytes.Contains(parentStat, []byte(" (executor")) {
 				found[parent] = true
 			}
 		case unreadable != nil && state != "Z" && len(command) > 0:
-			closed[pid] = parent
+			hidden[pid] = parent
 		}
 	}
-	for pid, parent := range closed {
+	for pid, parent := range hidden {
 		if found[parent] {
 			found[pid] = true
 		}
@@ -195,7 +195,7 @@ func Using(folder string) (pids []int, err error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// EndAll kills all processes that use a folder with SIGKILL, including those that they start meanwhile.
+// EndAll kills with SIGKILL all processes that use a folder, including those that they start meanwhile.
 func EndAll(folder string) error {
 	for range 50 {
 		pids, err := Using(folder)

@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// Ports for servers under test are below the range from which systems serve clients, and below the ports that
-// cluster/local chooses. They are divided into blocks. A block belongs to the process that listens on its first port,
-// so no other test takes the port of a server that is down for a moment.
+// Ports for servers under test are below the range of ephemeral ports, and below the ports that cluster/local chooses.
+// They are divided into blocks. A block belongs to the process that listens on its first port, so no other process
+// takes the port of a server that is down for a moment.
 const (
 	firstPort = 10_000
 	blockSize = 50
 	blocks    = 200
 )
 
-// reserved has the ports of this process that were not returned yet. The listeners of its blocks are never closed.
+// reserved are the blocks of this process.
 var reserved struct {
 	sync.Mutex
-	ports []int
-	held  []net.Listener
+	ports     []int          // those that FreePorts has not returned yet
+	listeners []net.Listener // on the first port of each block; they are never closed
 }
 
 // FreePorts returns free ports of 127.0.0.1 that no other test process and no other call gets, so a server that is
@@ -53,7 +53,7 @@ func reserveBlock() error {
 		if err != nil {
 			continue
 		}
-		reserved.held = append(reserved.held, l)
+		reserved.listeners = append(reserved.listeners, l)
 		for port := first + 1; port < first+blockSize; port++ {
 			reserved.ports = append(reserved.ports, port)
 		}

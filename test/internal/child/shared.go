@@ -16,8 +16,8 @@ type Shared[S any] struct {
 	err    error
 }
 
-// Get returns the server. The first call starts it with start, which also returns the function that ends it, and
-// cleans up if it fails.
+// Get returns the server. The first call starts it with start, which returns the server and the function that ends it.
+// If start fails, it must not leave anything running.
 func (s *Shared[S]) Get(t testing.TB, start func() (S, func() error, error)) S {
 	t.Helper()
 	s.once.Do(func() { s.server, s.end, s.err = start() })
@@ -27,7 +27,7 @@ func (s *Shared[S]) Get(t testing.TB, start func() (S, func() error, error)) S {
 	return s.server
 }
 
-// Main returns a function that runs the package's tests and then ends the server.
+// Main returns a function that runs the package's tests, and then ends the server if it was started.
 func (s *Shared[S]) Main(m *testing.M) Main {
 	return func() int {
 		status := m.Run()

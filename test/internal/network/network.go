@@ -11,23 +11,24 @@ import (
 	"testing"
 )
 
-// Network is a network namespace. In it, 127.0.0.1 is that of the host, where servers listen, except for connections to
-// what listens in the namespace itself at other addresses. The host reaches it by its Address. Its methods are not safe
-// for concurrent use.
+// Network is a network namespace. A connection from it to 127.0.0.1 reaches the server that listens there on the host.
+// The host reaches the servers in the namespace at Address. The methods are not safe for concurrent use.
 type Network struct {
-	t     testing.TB
-	name  string // of the namespace, and of its device on the host
-	bytes string // the first three bytes of its addresses
-	cuts  [][]string
+	t      testing.TB
+	name   string // of the namespace, and of its device on the host
+	prefix string // the first three bytes of its addresses
+	cuts   [][]string
 }
 
-// New makes a network. It ends with the test. Networks that exist at once have different numbers, from 1 to 255.
+// New creates a network, which is removed when the test ends. Networks that exist at the same time must have different
+// numbers n, from 1 to 255.
 func New(t testing.TB, n int) *Network {
 	t.Helper()
-	// The device's name has at most 15 letters, and tests run side by side.
-	w := &Network{t: t, name: fmt.Sprintf("ej%x-%d", os.Getpid(), n), bytes: fmt.Sprintf("10.213.%d", n)}
-	host, guest := w.bytes+".1", w.Address()
-	forward := []string{"PREROUTING", "-i", w.name, "-d", host, "-p", "tcp", "-j", "DNAT", "--to-destination", "127.0.0.1"}
+	// The process id distinguishes the tests that run at the same time. A device's name has at most 15 characters.
+	w := &Network{t: t, name: fmt.Sprintf("ej%x-%d", os.Getpid(), n), prefix: fmt.Sprintf("10.213.%d", n)}
+	host, guest := w.prefix+".1", w.Address()
+	forward := []string{"PREROUTING", "-i", w.name, "-d", host, "-p", "tcp", "-j", "DNAT", "--to-destination",
+		"127.0.0.1"}
 	w.run("ip", "netns", "add", w.name)
 	t.Cleanup(func() {
 		w.Heal()
@@ -53,11 +54,11 @@ func New(t testing.TB, n int) *Network {
 // Name is the name of the namespace, as ip netns shows it.
 func (w *Network) Name() string { return w.name }
 
-// Address is the address of the machine.
-func (w *Network) Address() string { return w.bytes + ".2" }
+// Address is the address of the machine in the network.
+func (w *Network) Address() string { return w.prefix + ".2" }
 
-// Cut drops all packets between the machine and some ports of the host, or all packets if there is none, until Heal.
-// The host's connections to the machine are from other ports, so they pass if a port is given.
+// Cut drops all packets between the machine and the given ports of the host until Heal. Connections that the host opens
+// to the machine then still work, because they come from other ports. Without a port, Cut drops all packets.
 func (w *Network) Cut(ports ...int) {
 	w.t.Helper()
 	if len(ports) == 0 {
@@ -70,7 +71,7 @@ func (w *Network) Cut(ports ...int) {
 	}
 }
 
-// CutServer drops all packets between the host and a port on which the machine listens, until Heal.
+// CutServer drops all packets of connections from the host to a port of the machine, until Heal.
 func (w *Network) CutServer(port int) {
 	w.t.Helper()
 	w.drop("OUTPUT", "-o", w.name, "-p", "tcp", "--dport", strconv.Itoa(port))

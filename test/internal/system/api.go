@@ -27,14 +27,15 @@ func (m *Machine) Try(method, path, body string, headers ...string) (Answer, err
 	return send(m.client, method, *url+path, body, headers)
 }
 
-// Async sends a request that may never be answered. The channel is closed when the request has ended.
+// Async sends a request that may never be answered. The channel is closed when the request has ended, with or without
+// an error.
 func (m *Machine) Async(method, path string, headers ...string) <-chan struct{} {
-	url, over := m.server.url+path, make(chan struct{})
+	url, ended := m.server.url+path, make(chan struct{})
 	go func() {
-		defer close(over)
-		_, _ = send(m.client, method, url, "", headers) // an error is expected
+		defer close(ended)
+		_, _ = send(m.client, method, url, "", headers)
 	}()
-	return over
+	return ended
 }
 
 func send(client *http.Client, method, url, body string, headers []string) (Answer, error) {
@@ -81,8 +82,8 @@ func (m *Machine) OK(method, path, body string, headers ...string) string {
 	return a.Body
 }
 
-// Get decodes the response of a path into v. Like the client, it repeats the request while the server cannot answer,
-// because its disk is slow or the leader changes.
+// Get decodes the response of a path into v. Like package client, it repeats the request while the server cannot
+// answer because its disk is slow or the leader changes.
 func (m *Machine) Get(path string, v any) {
 	m.Helper()
 	a := m.answer(path)
@@ -92,7 +93,8 @@ func (m *Machine) Get(path string, v any) {
 	m.decode(a.Body, v)
 }
 
-// answer reads from a route, and asks again while the server can't answer now.
+// answer returns the response of a path. It repeats the request while the status is 503, unless the reason is that
+// servers without a database have no history.
 func (m *Machine) answer(path string) (a Answer) {
 	m.Helper()
 	m.Until("GET "+path+" has an answer", func() string {
@@ -153,8 +155,8 @@ func (m *Machine) text(d Doc) string {
 	return string(b)
 }
 
-// App publishes an app with a package of scripts, served as /NAME.tar unless it is nil. fields override small
-// defaults.
+// App registers an app and serves a package with its scripts as /NAME.tar. With nil scripts, the caller serves the
+// package. fields override the defaults.
 func (m *Machine) App(name string, scripts Files, fields Doc) {
 	m.Helper()
 	if scripts != nil {
@@ -166,8 +168,8 @@ func (m *Machine) App(name string, scripts Files, fields Doc) {
 	}.with(fields)))
 }
 
-// Job registers a job of one small shard without a cron. fields override the defaults. Its env contains the path of
-// the ledger.
+// Job registers a job of one small shard without a cron. fields override the defaults. The job's env always contains
+// the path of the ledger.
 func (m *Machine) Job(name, app string, fields Doc) {
 	m.Helper()
 	m.OK("POST", "/api/job/register", m.JobText(name, app, fields))
@@ -201,7 +203,7 @@ func (m *Machine) Trigger(job string) string {
 	var said struct{ ExecutionID string }
 	m.decode(m.OK("POST", "/api/job/"+job+"/trigger", ""), &said)
 	if said.ExecutionID == "" {
-		m.Fatalf("trigger of %s gave no execution", job)
+		m.Fatalf("the answer to a trigger of %s names no execution", job)
 	}
 	return said.ExecutionID
 }
@@ -239,8 +241,8 @@ type ShardRun struct {
 	ExitStatus                  *int
 }
 
-// Over reports whether the execution has ended.
-func (e Execution) Over() bool { return e.State != "WAITING" && e.State != "RUNNING" }
+// HasEnded reports whether the execution has ended.
+func (e Execution) HasEnded() bool { return e.State != "WAITING" && e.State != "RUNNING" }
 
 // Execution reads an execution.
 func (m *Machine) Execution(id string) Execution {
@@ -273,7 +275,7 @@ func (m *Machine) Await(id string, states ...string) Execution {
 		if slices.Contains(states, e.State) {
 			return ""
 		}
-		if e.Over() {
+		if e.HasEnded() {
 			m.Fatalf("execution %s is %s: %+v, want %v", id, e.State, e, states)
 		}
 		return fmt.Sprintf("it is %+v", e)
@@ -334,7 +336,7 @@ func (m *Machine) Explain(job string) Explanation {
 	return x
 }
 
-// Logs reads the present output of a task.
+// Logs returns the output that a task has written so far.
 func (m *Machine) Logs(task, query string) string {
 	m.Helper()
 	return m.OK("GET", "/api/task/"+task+"/logs?"+query, "")
@@ -354,7 +356,7 @@ func (m *Machine) Stream(path string) io.ReadCloser {
 	return resp.Body
 }
 
-// Metric returns the value of a series in /metrics, by its name with labels.
+// Metric returns the value of a series in /metrics. series is its name with its labels.
 func (m *Machine) Metric(series string) string {
 	m.Helper()
 	for line := range strings.Lines(m.OK("GET", "/metrics", "")) {

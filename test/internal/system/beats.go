@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/network"
 )
 
-// beat is a script that records ten times a second that it runs, with its fencing token, which is greater in each later
-// attempt of whatever run, and the time in seconds since the machine started.
+// beat is a script that writes a line ten times a second while it runs: its fencing token, and the time in seconds
+// since the machine started. A later attempt has a greater token, even in another run.
 const beat = `#!/bin/sh
 while [ -e "$HOLD" ]; do
 	read -r now _ </proc/uptime
@@ -23,24 +23,24 @@ while [ -e "$HOLD" ]; do
 done
 `
 
-// Beats are jobs of one shard each, whose runs end with Finish and record when they run. They show when two attempts
-// of a shard ran at once.
+// Beats are jobs of one shard each, whose runs last until Finish and record when they run. The records show whether two
+// attempts of a shard ran at the same time.
 type Beats struct {
-	m       *Machine
-	dir     string
-	env     map[string]string
-	release func()
-	runs    map[string]string // the last execution of each job
-	alone   map[string]bool   // whether the job is exclusive
-	seen    map[string]bool   // the overlaps that were returned
+	m         *Machine
+	dir       string // with a file of records for each job
+	env       map[string]string
+	release   func()
+	runs      map[string]string // the last execution of each job
+	exclusive map[string]bool   // by job
+	reported  map[string]bool   // the overlaps that Overlaps has returned
 }
 
-// NewBeats registers the app of the executions.
+// NewBeats registers the app of the jobs.
 func NewBeats(m *Machine) *Beats {
 	m.Helper()
 	path, release := m.Hold()
-	b := &Beats{m: m, dir: m.TempDir(), release: release, runs: map[string]string{}, alone: map[string]bool{},
-		seen: map[string]bool{}}
+	b := &Beats{m: m, dir: m.TempDir(), release: release, runs: map[string]string{}, exclusive: map[string]bool{},
+		reported: map[string]bool{}}
 	if err := os.Chmod(b.dir, 0o777); err != nil { // a pod runs as the user of its image
 		m.Fatal(err)
 	}
@@ -49,23 +49,23 @@ func NewBeats(m *Machine) *Beats {
 	return b
 }
 
-// Trigger registers a job with failover, whose lease lasts 10 s if it is exclusive and which may else be silent for 15
-// s, and triggers it.
+// Trigger registers a job with failover and triggers it. An exclusive job's lease lasts 10 s. The shard of another job
+// is lost when its machine has been unreachable for 15 s.
 func (b *Beats) Trigger(job string, exclusive bool) {
 	b.m.Helper()
 	b.m.Job(job, "beats", Doc{"exclusive": exclusive, "leaseSeconds": 10, "killGraceSeconds": 1, "failover": true,
 		"unreachableSeconds": 15, "memoryMB": 64, "env": b.env})
-	b.runs[job], b.alone[job] = b.m.Trigger(job), exclusive
+	b.runs[job], b.exclusive[job] = b.m.Trigger(job), exclusive
 }
 
 // AwaitRunning waits until all shards run, and returns how many run on each agent.
 func (b *Beats) AwaitRunning() map[string]int {
 	b.m.Helper()
-	on := map[string]int{}
+	counts := map[string]int{}
 	for job := range b.runs {
-		on[b.await(job, "RUNNING").Agent]++
+		counts[b.await(job, "RUNNING").Agent]++
 	}
-	return on
+	return counts
 }
 
 // Finish ends all tasks, and waits until all shards have finished.
@@ -87,7 +87,7 @@ func (b *Beats) await(job, state string) (s Shard) {
 			s = e.Shards[0]
 			return ""
 		}
-		if e.Over() {
+		if e.HasEnded() {
 			b.m.Logf("%s is %s: %s", e.ExecutionID, e.State, e.Reason)
 			b.runs[job] = b.m.Trigger(job)
 		}
@@ -96,7 +96,8 @@ func (b *Beats) await(job, state string) (s Shard) {
 	return s
 }
 
-// Overlap is how long an attempt of a shard went on after a later one had begun.
+// Overlap says for how long an attempt of a shard kept running after a later attempt had begun. Tokens are the fencing
+// tokens of both.
 type Overlap struct {
 	Job, Tokens string
 	Exclusive   bool
@@ -104,17 +105,18 @@ type Overlap struct {
 }
 
 func (o Overlap) String() string {
-	return fmt.Sprintf("%s: the attempts with the tokens %s ran at once for %.2f s", o.Job, o.Tokens, o.Seconds)
+	return fmt.Sprintf("%s: the attempts with the tokens %s ran at the same time for %.2f s", o.Job, o.Tokens,
+		o.Seconds)
 }
 
-// Overlaps finds the attempts that went on after a later one had begun, since the last call. It counts from the first
-// beat after that, because the earlier attempt may have been frozen in between.
+// Overlaps returns the overlaps that no call has returned before. The time of an overlap counts from the first beat of
+// the earlier attempt after the later one began, because the earlier attempt may have been frozen before that beat.
 func (b *Beats) Overlaps() (found []Overlap) {
 	b.m.Helper()
 	for job := range b.runs {
 		for _, o := range b.overlapsOf(job) {
-			if key := o.Job + " " + o.Tokens; !b.seen[key] {
-				b.seen[key] = true
+			if key := o.Job + " " + o.Tokens; !b.reported[key] {
+				b.reported[key] = true
 				found = append(found, o)
 			}
 		}
@@ -135,11 +137,12 @@ func (b *Beats) overlapsOf(job string) (found []Overlap) {
 			beats[token] = append(beats[token], at)
 		}
 	}
-	for earlier, of := range beats {
+	for earlier := range beats {
 		for later := range beats {
-			late := slices.DeleteFunc(slices.Clone(of), func(at float64) bool { return at <= beats[later][0] })
+			late := slices.DeleteFunc(slices.Clone(beats[earlier]),
+				func(at float64) bool { return at <= beats[later][0] })
 			if earlier < later && len(late) > 0 {
-				found = append(found, Overlap{job, fmt.Sprintf("%d and %d", earlier, later), b.alone[job],
+				found = append(found, Overlap{job, fmt.Sprintf("%d and %d", earlier, later), b.exclusive[job],
 					late[len(late)-1] - late[0] + 0.1})
 			}
 		}
@@ -147,35 +150,36 @@ func (b *Beats) overlapsOf(job string) (found []Overlap) {
 	return found
 }
 
-// Partition is a way to cut a machine off. Its network is healed later.
+// Partition is a way to cut a machine off.
 type Partition struct {
-	// Name says from what, such as "its agent from the master".
+	// Name says what is cut off from what, such as "its agent from the master".
 	Name string
-	// Cut cuts off the machine of an agent.
+	// Cut cuts off the machine of an agent. The caller heals the machine's network.
 	Cut func(agent string)
 }
 
-// Storm cuts machines, by their agents, off for 5 to 45 s, one after the other in each of these ways. After each round
-// it waits until recovered returns and all shards run. Shards of exclusive jobs must never run twice at once; others
-// may, as documented, which is logged.
-func (b *Beats) Storm(rounds int, machines map[string]*network.Network, ways []Partition, recovered func()) {
+// Storm cuts a machine with tasks off for 5 to 45 s in each round. machines are the machines' networks by agent. The
+// ways are used in turn. After each round Storm calls awaitRecovery and waits until all shards run. Two attempts of an
+// exclusive job's shard must never run at the same time. Those of other jobs may, as documented; Storm logs it.
+func (b *Beats) Storm(rounds int, machines map[string]*network.Network, ways []Partition, awaitRecovery func()) {
 	b.m.Helper()
 	for round := range rounds {
-		on := b.AwaitRunning()
-		busy := slices.DeleteFunc(slices.Sorted(maps.Keys(machines)), func(agent string) bool { return on[agent] == 0 })
+		before := b.AwaitRunning()
+		busy := slices.DeleteFunc(slices.Sorted(maps.Keys(machines)),
+			func(agent string) bool { return before[agent] == 0 })
 		if len(busy) == 0 {
-			b.m.Fatalf("tasks run on %v, and none on %v", on, slices.Collect(maps.Keys(machines)))
+			b.m.Fatalf("tasks run on %v, and none on %v", before, slices.Collect(maps.Keys(machines)))
 		}
 		agent := busy[rand.IntN(len(busy))]
 		way, pause := ways[round%len(ways)], time.Duration(5_000+rand.IntN(40_000))*time.Millisecond
 		way.Cut(agent)
 		time.Sleep(pause)
 		machines[agent].Heal()
-		recovered()
-		for agent := range machines { // it may have been cordoned, because it flaps
+		awaitRecovery()
+		for agent := range machines { // an agent that flaps may have been cordoned
 			b.m.OK("POST", "/api/agent/"+agent+"/uncordon", "")
 		}
-		now := b.AwaitRunning()
+		after := b.AwaitRunning()
 		for _, o := range b.Overlaps() {
 			if o.Exclusive {
 				b.m.Errorf("%v", o)
@@ -184,7 +188,7 @@ func (b *Beats) Storm(rounds int, machines map[string]*network.Network, ways []P
 			}
 		}
 		b.m.Logf("%d: %s was cut off, %s, for %s; tasks ran on %v, then on %v", round, agent, way.Name,
-			pause.Round(time.Second), on, now)
+			pause.Round(time.Second), before, after)
 	}
 	b.Finish()
 }

@@ -30,14 +30,14 @@ func (b Binaries) Remove() error {
 	return os.RemoveAll(b.Dir)
 }
 
-// Build returns all programs. If ELASTICJOB_PROGRAMS names a folder, it uses those in it, so that not every package
-// links them again. Otherwise it builds them as `make build` does, and the server with the race detector if the test
-// has it. The caller must call Remove.
+// Build returns all programs. If ELASTICJOB_PROGRAMS names a folder, it returns the programs in that folder, so that
+// not every package links them again. Otherwise it builds them as `make build` does, and the server with the race
+// detector if the test has it. The caller must call Remove.
 func Build() (Binaries, error) {
 	if dir := os.Getenv("ELASTICJOB_PROGRAMS"); dir != "" {
 		for _, name := range []string{"scheduler", "executor", "elasticjob"} {
-			// The go command records the files that a test examined, and does not reuse the result once one has
-			// changed.
+			// The go command records each file on which a test calls Stat, and does not reuse the test's result after
+			// the file has changed.
 			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 				return Binaries{}, fmt.Errorf("find the programs of ELASTICJOB_PROGRAMS: %w", err)
 			}
@@ -47,7 +47,8 @@ func Build() (Binaries, error) {
 	return BuildVersion("")
 }
 
-// BuildVersion builds the programs as a release of this version; for "" as Build does.
+// BuildVersion builds the programs as a release of this version, or without a version if it is "". The caller must call
+// Remove.
 func BuildVersion(version string) (Binaries, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -95,8 +96,8 @@ func moduleRoot() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// touchSources examines every source file of the module, so that the go command does not reuse a test result after
-// one of them has changed.
+// touchSources calls Stat on every file of which the programs are built, so that the go command does not reuse a test
+// result after one of them has changed.
 func touchSources(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

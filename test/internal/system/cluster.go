@@ -21,23 +21,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Cluster is several servers, of which one leads, with real ZooKeeper servers or a database, and a Mesos. All of them
-// are separate processes. The methods of its Machine send requests to the server chosen with Via.
+// Cluster is several servers, of which one leads, with ZooKeeper servers or a database, and a Mesos. All of them are
+// separate processes. The methods of its Machine send requests to the server chosen with Via, at first to the one that
+// was started first.
 type Cluster struct {
 	*Machine
-	// ZooKeepers is the ensemble, which a test may break unless it is shared. ZK is its address as the servers get
-	// it; a test may replace it by a proxy's.
+	// ZooKeepers is the ensemble, which a test may break unless it is shared. ZK is the ensemble's address in the
+	// servers' flags; a test may replace it by a proxy's.
 	ZooKeepers []*zkserver.Server
 	ZK         string
-	// Database is the database with the registry; nil if that is in ZooKeeper. Registry is its address as the servers
-	// get it.
+	// Database is the database with the registry; nil if the registry is in ZooKeeper. Registry is the database's
+	// address in the servers' environment.
 	Database *mariadb.Server
 	Registry string
-	// Mesos is the cluster that jobs run on; nil for another kind of cluster. Masters is its address as the servers
-	// get it; a test may replace it by a proxy's.
+	// Mesos is the cluster that jobs run on; nil for another kind of cluster. Masters is its address in the servers'
+	// flags; a test may replace it by a proxy's.
 	Mesos   Mesos
 	Masters string
-	// CAFile, if not empty, contains the certificates that agents of a cluster/local trust after its next start.
+	// CAFile, if not empty, names the file with the certificates that processes of cluster/local trust from their next
+	// start.
 	CAFile string
 	// SessionTimeout is the timeout of the servers' ZooKeeper sessions, or the lease in the database.
 	SessionTimeout time.Duration
@@ -45,7 +47,7 @@ type Cluster struct {
 	zk      *zk.Conn // for reading nodes; created when it is first needed
 	chroot  string   // the path above all nodes of the test; empty if the ensemble is not shared
 	setup   Setup
-	local   *local // the Mesos, if it is cluster/local
+	local   *localMesos // the Mesos, if it is cluster/local
 	servers map[int]*server
 	// networks are those of the agents, by number, with Setup.Networks.
 	networks map[int]*network.Network
@@ -92,8 +94,8 @@ func NewServersInSQL(t testing.TB, bin Binaries, db *mariadb.Server, args ...str
 func (c *Cluster) startLocal(flags LocalFlags) {
 	c.Helper()
 	c.setup = Setup{Masters: 1}
-	c.local = newLocal(c, c.setup)
-	c.local.whole = append([]string{"--agents", "1"}, flags...)
+	c.local = newLocalMesos(c, c.setup)
+	c.local.combined = append([]string{"--agents", "1"}, flags...)
 	c.useLocal()
 	c.StartMesos()
 }
@@ -116,10 +118,10 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	setup.Masters = max(setup.Masters, 1)
 	c.setup = setup
 	if kind == Real {
-		c.Mesos = newReal(c, setup)
+		c.Mesos = newRealMesos(c, setup)
 	} else {
 		c.setup.Masters = 1
-		c.local = newLocal(c, setup)
+		c.local = newLocalMesos(c, setup)
 		c.useLocal()
 	}
 	for n := 1; n <= c.setup.Masters; n++ {
@@ -133,7 +135,8 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	return c
 }
 
-// useLocal makes servers use the address of the cluster/local, which has no election.
+// useLocal makes servers connect to the cluster/local by its address, because its only master takes part in no
+// election.
 func (c *Cluster) useLocal() { c.Mesos, c.Masters = c.local, c.MesosURL() }
 
 func newCluster(t testing.TB, bin Binaries, args ...string) *Cluster {
@@ -159,16 +162,16 @@ func (c *Cluster) useZooKeepers() {
 	c.Masters = "zk://" + c.ZK + "/mesos"
 }
 
-// registry returns the flags for the location of the registry.
-func (c *Cluster) registry() []string {
+// registryFlags returns the flags for the location of the registry.
+func (c *Cluster) registryFlags() []string {
 	if c.Database != nil {
 		return []string{"--registry-lease", c.SessionTimeout.String()}
 	}
 	return []string{"--zk", c.ZK, "--zk-session-timeout", c.SessionTimeout.String()}
 }
 
-// mesos returns the flags for the location of the Mesos, if there is one.
-func (c *Cluster) mesos() (flags []string) {
+// mesosFlags returns the flags for the location of the Mesos, if there is one.
+func (c *Cluster) mesosFlags() (flags []string) {
 	if c.Mesos == nil {
 		return nil
 	}
@@ -180,13 +183,13 @@ func (c *Cluster) mesos() (flags []string) {
 
 // ServerCommand returns the command line of server n without starting it.
 func (c *Cluster) ServerCommand(n int, args ...string) *exec.Cmd {
-	all := slices.Concat(c.registry(), c.mesos(),
+	all := slices.Concat(c.registryFlags(), c.mesosFlags(),
 		[]string{"--data-dir", filepath.Join(c.Dir, "server-"+strconv.Itoa(n)),
 			"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, c.args, args)
 	cmd := exec.Command(c.bin.Scheduler(), all...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "SECRET_OF_THE_SERVER=" + c.Canary,
 		"MESOS_CANARY=" + c.Canary}
-	cmd.Env = append(cmd.Env, asRoot(all)...)
+	cmd.Env = append(cmd.Env, runAsRoot(all)...)
 	if c.Database != nil {
 		cmd.Env = append(cmd.Env, "ELASTICJOB_REGISTRY="+c.Registry)
 	}
@@ -259,7 +262,7 @@ func (c *Cluster) AwaitServer(n int) int {
 }
 
 // KillServer kills server n with SIGKILL, and reports whether it was still running.
-func (c *Cluster) KillServer(n int) (lived bool) {
+func (c *Cluster) KillServer(n int) (wasRunning bool) {
 	c.Helper()
 	err := c.servers[n].cmd.Process.Kill()
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -269,7 +272,7 @@ func (c *Cluster) KillServer(n int) (lived bool) {
 	return err == nil
 }
 
-// Reap forgets server n if it has ended, and reports whether it did.
+// Reap forgets server n and returns true, if the server was started and has ended.
 func (c *Cluster) Reap(n int) bool {
 	c.Helper()
 	if c.servers[n] == nil || c.Runs(n) {
@@ -296,7 +299,7 @@ func (c *Cluster) signal(what string, s *server, sig syscall.Signal) {
 	}
 }
 
-// end ends the servers, the Mesos, and the processes that these have left running.
+// end ends the servers and the cluster/local. The cleanups of Apache Mesos and of the Machine end the rest.
 func (c *Cluster) end() {
 	c.use(nil)
 	for n, s := range maps.Clone(c.servers) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -36,9 +37,7 @@ func (m *Machine) Daemon(name string, fields Doc) *Daemon {
 	m.App(name, Files{"bin/start.sh": daemonScript}, nil)
 	env := map[string]string{"RUNS": d.ledger}
 	if more, ok := fields["env"].(map[string]string); ok {
-		for k, v := range more {
-			env[k] = v
-		}
+		maps.Copy(env, more)
 	}
 	m.Job(name, name, Doc{"jobExecutionType": "DAEMON", "cron": "* * * * * ?"}.with(fields).with(Doc{"env": env}))
 	return d
@@ -60,7 +59,7 @@ func (d *Daemon) Runs() []DaemonRun {
 	return all
 }
 
-// AwaitRuns waits until each shard has n runs that satisfy wanted, and returns those runs.
+// AwaitRuns waits until each shard has n runs that satisfy wanted, and returns those runs. With nil, all runs count.
 func (d *Daemon) AwaitRuns(n int, wanted func(DaemonRun) bool) []DaemonRun {
 	d.Helper()
 	var runs []DaemonRun
@@ -85,13 +84,13 @@ func (d *Daemon) AwaitRuns(n int, wanted func(DaemonRun) bool) []DaemonRun {
 	return runs
 }
 
-// AwaitFires waits until the job's cron, which fires each second, has fired n more times, or would have.
+// AwaitFires waits for the times of the next n fires of a cron that fires each second.
 func (d *Daemon) AwaitFires(n int) {
 	d.Helper()
 	last := time.Now().Truncate(time.Second).Add(time.Duration(n) * time.Second)
 	d.Until(fmt.Sprintf("%d fires have passed", n), func() string {
 		if left := time.Until(last); left > 0 {
-			return fmt.Sprintf("it is %s until the last", left)
+			return fmt.Sprintf("the last is due in %s", left)
 		}
 		return ""
 	})
@@ -100,17 +99,17 @@ func (d *Daemon) AwaitFires(n int) {
 // EachFireOnce checks that no shard ran twice for a fire, and that no two runs of a shard overlapped.
 func (d *Daemon) EachFireOnce() { d.Helper(); d.EachFireOnceBut(nil) }
 
-// EachFireOnceBut is EachFireOnce without runs that were interrupted.
-func (d *Daemon) EachFireOnceBut(cut []DaemonRun) {
+// EachFireOnceBut is EachFireOnce, but ignores runs that were interrupted.
+func (d *Daemon) EachFireOnceBut(interrupted []DaemonRun) {
 	d.Helper()
 	seen := map[DaemonRun]bool{}
 	for _, r := range d.Runs() {
-		if slices.Contains(cut, r) {
+		if slices.Contains(interrupted, r) {
 			continue
 		}
 		key := DaemonRun{Item: r.Item, Fire: r.Fire}
 		if r.Execution == "overlap" {
-			d.Error("a run began while another one of its shard was under way")
+			d.Error("a run began while another run of its shard was in progress")
 		} else if seen[key] {
 			d.Errorf("%+v ran twice", r)
 		}
@@ -118,14 +117,14 @@ func (d *Daemon) EachFireOnceBut(cut []DaemonRun) {
 	}
 }
 
-// Standing returns the daemon's execution.
+// Standing waits until the daemon's standing execution is its only running one, and returns it.
 func (d *Daemon) Standing() Execution {
 	d.Helper()
 	var running []Execution
 	d.Until("there is a standing execution of "+d.job, func() string {
 		running = nil
-		for _, text := range d.executions("RUNNING") {
-			running = append(running, d.Execution(text))
+		for _, id := range d.executionIDs("RUNNING") {
+			running = append(running, d.Execution(id))
 		}
 		if len(running) != 1 || running[0].Source != "DAEMON" {
 			return fmt.Sprintf("%+v; %+v", running, d.Explain(d.job))
@@ -135,7 +134,8 @@ func (d *Daemon) Standing() Execution {
 	return running[0]
 }
 
-func (d *Daemon) executions(state string) (ids []string) {
+// executionIDs returns the ids of the job's executions in a state.
+func (d *Daemon) executionIDs(state string) (ids []string) {
 	d.Helper()
 	var list []struct{ ExecutionID string }
 	d.Get("/api/job/"+d.job+"/executions?state="+state, &list)

@@ -6,6 +6,6 @@
 //	                                 │ Call, Trigger, Await: its API
 //	                                 ▼ Processes, Ledger: what really ran
 //
-// Nothing sleeps: [Machine.Until] polls for a condition until a deadline. At the end of each test the server is
-// stopped, and any process that it has left running is an error.
+// A test does not sleep to wait for a condition: [Machine.Until] polls for it until a deadline. At the end of each test
+// the server is stopped, and any process that it has left running is an error.
 package system

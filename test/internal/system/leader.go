@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// LeaderView is what a server says about the leader.
+// LeaderView is a server's answer to the question who leads. Self is true if the server itself does.
 type LeaderView struct {
 	Address string
 	Term    int64
@@ -17,37 +17,37 @@ type LeaderView struct {
 	Self    bool
 }
 
-// AwaitLeader waits until a server that is not listed in not is a ready leader, and chooses it for requests.
-func (c *Cluster) AwaitLeader(not ...int) int {
+// AwaitLeader waits until a server other than those in except is a ready leader, and chooses it for requests.
+func (c *Cluster) AwaitLeader(except ...int) int {
 	c.Helper()
 	leader := 0
-	c.Until("a server leads", func() (said string) {
-		leader, said = c.leads(not...)
-		return said
+	c.Until("a server leads", func() (answers string) {
+		leader, answers = c.findLeader(except...)
+		return answers
 	})
 	c.Via(leader)
 	return leader
 }
 
-// leads returns the server that is a ready leader, or 0 and the answers of the servers.
-func (c *Cluster) leads(not ...int) (leader int, said string) {
-	said = "no server runs"
+// findLeader returns the server that is a ready leader, or 0 and the answers of the servers.
+func (c *Cluster) findLeader(except ...int) (leader int, answers string) {
+	answers = "no ready leader"
 	for n, s := range c.servers {
-		if slices.Contains(not, n) || !c.Runs(n) {
+		if slices.Contains(except, n) || !c.Runs(n) {
 			continue
 		}
-		leads, ready, says := c.leading(s, "/readyz")
+		leads, ready, answer := c.askLeading(s, "/readyz")
 		if leads && ready {
 			return n, ""
 		}
-		said += fmt.Sprintf("; server %d: %s", n, says)
+		answers += fmt.Sprintf("; server %d: %s", n, answer)
 	}
-	return 0, said
+	return 0, answers
 }
 
-// leading reports whether a server says in the answer of path, /readyz or /healthz, that it leads, and whether the
-// status was 200. says is the answer.
-func (c *Cluster) leading(s *server, path string) (leads, well bool, says string) {
+// askLeading returns a server's answer to GET path, which is /readyz or /healthz. leads is true if the server leads
+// according to the answer, ok if the status is 200.
+func (c *Cluster) askLeading(s *server, path string) (leads, ok bool, answer string) {
 	a, err := send(c.client, "GET", s.url+path, "", nil)
 	if err != nil {
 		return false, false, err.Error()
@@ -58,21 +58,21 @@ func (c *Cluster) leading(s *server, path string) (leads, well bool, says string
 // AwaitNoLeader waits until every server says that it does not lead.
 func (c *Cluster) AwaitNoLeader() {
 	c.Helper()
-	c.Until("nobody leads", c.WhoLeads)
+	c.Until("no server leads", c.WhoLeads)
 }
 
 // WhoLeads returns the answers of servers that lead or are not healthy; "" if there is none.
-func (c *Cluster) WhoLeads() (said string) {
+func (c *Cluster) WhoLeads() (answers string) {
 	for n, s := range c.servers {
-		if leads, well, says := c.leading(s, "/healthz"); leads || !well {
-			said += fmt.Sprintf("; server %d: %s", n, says)
+		if leads, healthy, answer := c.askLeading(s, "/healthz"); leads || !healthy {
+			answers += fmt.Sprintf("; server %d: %s", n, answer)
 		}
 	}
-	return said
+	return answers
 }
 
-// KillLeader kills the leader with SIGKILL, waits for the next one, and restarts the old one as a standby. Requests
-// go to the next one.
+// KillLeader kills the leader with SIGKILL, waits for the next leader, and restarts the old one as a standby. Requests
+// go to the next leader.
 func (c *Cluster) KillLeader(leader int) (next int) {
 	c.Helper()
 	c.KillServer(leader)
@@ -81,17 +81,17 @@ func (c *Cluster) KillLeader(leader int) (next int) {
 	return next
 }
 
-// FreezeLeader stops the leader with SIGSTOP until another one leads, and sends requests to that one while meanwhile
-// runs. It then continues the old leader, and waits until that has become a standby.
+// FreezeLeader stops the leader with SIGSTOP, waits until another server leads, sends requests to that one, and calls
+// meanwhile. It then continues the old leader, and waits until it has become a standby.
 func (c *Cluster) FreezeLeader(leader int, meanwhile func()) (next int) {
 	c.Helper()
 	c.SignalServer(leader, syscall.SIGSTOP)
 	next = c.AwaitLeader(leader)
 	meanwhile()
 	c.SignalServer(leader, syscall.SIGCONT)
-	c.Until("the old leader knows that its term is over, and follows", func() string {
-		if leads, ready, says := c.leading(c.servers[leader], "/readyz"); leads || !ready {
-			return says
+	c.Until("the old leader has become a standby", func() string {
+		if leads, ready, answer := c.askLeading(c.servers[leader], "/readyz"); leads || !ready {
+			return answer
 		}
 		return ""
 	})

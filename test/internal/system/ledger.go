@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Ledger is a script that records itself, so that checks do not depend on what the server believes. It writes a line
-// when it starts and one when it ends, and one if another process of the same shard is still running, which it
-// detects by a file lock. It runs for $TAKES seconds, or until the file $HOLD is removed.
+// Ledger is a script that records its runs, so that checks do not depend on what the server believes. It writes a line
+// when it starts and a line when it ends. A file lock shows it whether another process of the same shard is still
+// running; if so, it writes a line for that, too. It runs until the file $HOLD is removed, and then for $TAKES seconds.
 const Ledger = `#!/bin/sh
 say() { echo "$1 $ELASTICJOB_EXECUTION_ID $ELASTICJOB_SHARDING_ITEM $ELASTICJOB_ATTEMPT $$ $ELASTICJOB_FIRE_TIME" >>"$LEDGER"; }
 exec 9>"$LEDGER.$ELASTICJOB_JOB_NAME.$ELASTICJOB_SHARDING_ITEM"
@@ -58,8 +58,8 @@ func (m *Machine) Ledger() []Entry {
 	return all
 }
 
-// Started waits until the ledger has n starts of an execution, and returns them.
-func (m *Machine) Started(execution string, n int) []Entry {
+// AwaitStarts waits until the ledger has n starts of an execution, and returns them.
+func (m *Machine) AwaitStarts(execution string, n int) []Entry {
 	m.Helper()
 	var starts []Entry
 	m.Until(fmt.Sprintf("%d processes of %s run", n, execution), func() string {
@@ -111,7 +111,7 @@ func (m *Machine) OnceEach() {
 	}
 }
 
-// Hold creates a file. Jobs with env HOLD run until release removes it.
+// Hold creates a file. Jobs with this path in the variable HOLD run until release removes it.
 func (m *Machine) Hold() (path string, release func()) {
 	m.Helper()
 	path = filepath.Join(m.TempDir(), "hold")
@@ -126,7 +126,7 @@ func (m *Machine) Hold() (path string, release func()) {
 	}
 }
 
-// LastFire returns a job's latest fire that started to run; the zero time if there is none.
+// LastFire returns the fire time of the latest of a job's fires that started to run; the zero time if there is none.
 func (m *Machine) LastFire(job string) (last time.Time) {
 	m.Helper()
 	for _, e := range m.Ledger() {

@@ -17,23 +17,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// local is cluster/local: either one process for the only master and one for each agent, or one process for all.
-type local struct {
+// localMesos is cluster/local: either one process for the only master and one for each agent, or one process for all.
+type localMesos struct {
 	c       *Cluster
 	setup   Setup
-	address string   // of the master, the same after each start
-	whole   []string // flags of a master whose process also has agents; nil for a master alone
-	masters map[int]*server
-	agents  map[int]*server
+	address string // of the master, the same after each start
+	// combined are additional flags of a process with the master and agents; nil if each is a process of its own.
+	combined []string
+	masters  map[int]*server
+	agents   map[int]*server
 }
 
-func newLocal(c *Cluster, setup Setup) *local {
+func newLocalMesos(c *Cluster, setup Setup) *localMesos {
 	c.Helper()
 	ports, err := child.FreePorts(1)
 	if err != nil {
 		c.Fatal(err)
 	}
-	return &local{c: c, setup: setup, address: fmt.Sprint("127.0.0.1:", ports[0]), masters: map[int]*server{},
+	return &localMesos{c: c, setup: setup, address: fmt.Sprint("127.0.0.1:", ports[0]), masters: map[int]*server{},
 		agents: map[int]*server{}}
 }
 
@@ -43,13 +44,13 @@ var (
 	agentReady     = regexp.MustCompile(`(ready)`)
 )
 
-func (l *local) dir() string { return filepath.Join(l.c.Dir, "mesos") }
+func (l *localMesos) dir() string { return filepath.Join(l.c.Dir, "mesos") }
 
-// who returns the flags for the credentials that masters and agents require.
-func (l *local) who() []string {
+// credentialFlags returns the flags for the credentials of masters and agents. It writes the file that they name.
+func (l *localMesos) credentialFlags() []string {
 	l.c.Helper()
 	switch {
-	case l.whole != nil:
+	case l.combined != nil:
 		return nil // the master creates its own
 	case !l.setup.Credentials:
 		return []string{"--no-credentials"}
@@ -62,16 +63,16 @@ func (l *local) who() []string {
 	return []string{"--credentials", path}
 }
 
-func (l *local) StartMaster(n int) { l.c.Helper(); l.startMaster(n) }
+func (l *localMesos) StartMaster(n int) { l.c.Helper(); l.startMaster(n) }
 
-func (l *local) startMaster(n int, args ...string) {
+func (l *localMesos) startMaster(n int, args ...string) {
 	l.c.Helper()
 	if l.MasterRuns(n) {
 		l.c.Fatalf("master %d runs already", n)
 	}
-	flags := l.whole
+	flags := l.combined
 	if flags == nil {
-		flags = append(l.who(), "--agents", "0")
+		flags = append(l.credentialFlags(), "--agents", "0")
 	} else {
 		l.c.reservePort(l.dir())
 	}
@@ -84,7 +85,7 @@ func (l *local) startMaster(n int, args ...string) {
 	l.masters[n] = l.c.spawn(fmt.Sprintf("master %d", n), l.command(all), mesosListening)
 }
 
-func (l *local) command(args []string) *exec.Cmd {
+func (l *localMesos) command(args []string) *exec.Cmd {
 	cmd := exec.Command(l.c.bin.Scheduler(), args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + l.c.Dir, "MESOS_CANARY=" + l.c.Canary}
 	if l.c.CAFile != "" {
@@ -93,65 +94,65 @@ func (l *local) command(args []string) *exec.Cmd {
 	return cmd
 }
 
-func (l *local) KillMaster(n int) {
+func (l *localMesos) KillMaster(n int) {
 	l.c.Helper()
 	l.c.killChild(fmt.Sprintf("master %d", n), l.masters, n)
 }
 
-func (l *local) SignalMaster(n int, sig syscall.Signal) {
+func (l *localMesos) SignalMaster(n int, sig syscall.Signal) {
 	l.c.Helper()
 	l.c.signal(fmt.Sprintf("master %d", n), l.masters[n], sig)
 }
 
-func (l *local) MasterRuns(n int) bool { return l.masters[n].runs() }
+func (l *localMesos) MasterRuns(n int) bool { return l.masters[n].runs() }
 
-func (l *local) MasterAddress(int) string { return l.address }
+func (l *localMesos) MasterAddress(int) string { return l.address }
 
 // CaughtUp is true at once, because the only master has no others to catch up with.
-func (l *local) CaughtUp(n int) bool { return l.MasterRuns(n) }
+func (l *localMesos) CaughtUp(n int) bool { return l.MasterRuns(n) }
 
-func (l *local) Leads(n int) bool {
+func (l *localMesos) Leads(n int) bool {
 	_, err := l.Operate(n, `{"type":"GET_AGENTS"}`)
 	return err == nil
 }
 
-func (l *local) StartAgent(n int) {
+func (l *localMesos) StartAgent(n int) {
 	l.c.Helper()
-	args := []string{"local-agent", "--master", "http://" + l.address, "--ip", loopbackIP(n), "--data-dir", l.AgentDir(n),
-		"--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}
-	l.startAgent(n, agentListening, append(args, l.who()...))
+	args := []string{"local-agent", "--master", "http://" + l.address, "--ip", loopbackIP(n),
+		"--data-dir", l.AgentDir(n), "--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}
+	l.startAgent(n, agentListening, append(args, l.credentialFlags()...))
 }
 
-// startAgent starts an agent, and waits until its output matches says.
-func (l *local) startAgent(n int, says *regexp.Regexp, args []string) {
+// startAgent starts an agent, and waits until its output matches the pattern.
+func (l *localMesos) startAgent(n int, pattern *regexp.Regexp, args []string) {
 	l.c.Helper()
 	if l.agents[n].runs() {
 		l.c.Fatalf("agent %d runs already", n)
 	}
 	l.c.reservePort(l.AgentDir(n))
-	l.agents[n] = l.c.spawn(fmt.Sprintf("agent %d", n), l.command(args), says)
+	l.agents[n] = l.c.spawn(fmt.Sprintf("agent %d", n), l.command(args), pattern)
 }
 
-func (l *local) KillAgent(n int) {
+func (l *localMesos) KillAgent(n int) {
 	l.c.Helper()
 	l.c.killChild(fmt.Sprintf("agent %d", n), l.agents, n)
 }
 
-func (l *local) SignalAgent(n int, sig syscall.Signal) {
+func (l *localMesos) SignalAgent(n int, sig syscall.Signal) {
 	l.c.Helper()
 	l.c.signal(fmt.Sprintf("agent %d", n), l.agents[n], sig)
 }
 
-func (l *local) Registered(n int) bool {
+func (l *localMesos) Registered(n int) bool {
 	a := l.agents[n]
 	return a.runs() && agentReady.MatchString(a.out.String())
 }
 
-func (l *local) AgentDir(n int) string { return filepath.Join(l.c.Dir, fmt.Sprint("agent-", n)) }
+func (l *localMesos) AgentDir(n int) string { return filepath.Join(l.c.Dir, fmt.Sprint("agent-", n)) }
 
-func (l *local) CredentialsFile() string {
+func (l *localMesos) CredentialsFile() string {
 	switch {
-	case l.whole != nil:
+	case l.combined != nil:
 		return filepath.Join(l.dir(), "credentials.json")
 	case l.setup.Credentials:
 		return filepath.Join(l.c.Dir, "mesos-credentials.json")
@@ -159,7 +160,7 @@ func (l *local) CredentialsFile() string {
 	return ""
 }
 
-func (l *local) Operate(_ int, call string) (string, error) {
+func (l *localMesos) Operate(_ int, call string) (string, error) {
 	headers := []string{"Accept: application/json"}
 	if file := l.CredentialsFile(); file != "" {
 		text, err := os.ReadFile(file)
@@ -181,7 +182,7 @@ func (l *local) Operate(_ int, call string) (string, error) {
 }
 
 // end ends all masters and agents; the Machine ends the executors.
-func (l *local) end() {
+func (l *localMesos) end() {
 	for what, all := range map[string]map[int]*server{"agent": l.agents, "master": l.masters} {
 		for n, s := range maps.Clone(all) {
 			if l.c.Failed() {
@@ -192,20 +193,22 @@ func (l *local) end() {
 	}
 }
 
-// MesosURL returns the base URL of the only master.
+// MesosURL returns the base URL of the only master of a cluster/local.
 func (c *Cluster) MesosURL() string { return "http://" + c.local.address }
 
-// MesosAddress returns its host and port.
+// MesosAddress returns the host and port of master 1.
 func (c *Cluster) MesosAddress() string { return c.Mesos.MasterAddress(1) }
 
-// StartMesos starts the only master, and the agents of its process, on its data folder, and waits until it listens.
+// StartMesos starts the only master of a cluster/local, and the agents of its process, with the data of their last run.
+// It waits until the master listens.
 func (c *Cluster) StartMesos(args ...string) { c.Helper(); c.local.startMaster(1, args...) }
 
-// KillMesos kills the only master, and the agents of its process, with SIGKILL; executors keep running.
+// KillMesos kills the only master of a cluster/local, and the agents of its process, with SIGKILL. Executors keep
+// running.
 func (c *Cluster) KillMesos() { c.Helper(); c.local.KillMaster(1) }
 
-// StartAgent starts agent n of a cluster/local whose master's process has no agents. The agent connects to master.
-// StartAgent waits until it is ready.
+// StartAgent starts agent n of a cluster/local whose master's process has no agents, and waits until it is ready. The
+// agent's address is 127.0.0.n. It connects to the URL master.
 func (c *Cluster) StartAgent(n int, master string, args ...string) {
 	c.Helper()
 	c.local.startAgent(n, agentReady, append([]string{"local-agent", "--master", master, "--ip",
@@ -225,7 +228,7 @@ func (s *server) runs() bool {
 		return false
 	}
 	select {
-	case <-s.over:
+	case <-s.ended:
 		return false
 	default:
 		return true

@@ -27,8 +27,8 @@ import (
 // packages are tested concurrently on a busy one.
 const Patience = 2 * time.Minute
 
-// Machine is one data folder with its server and everything that the server starts. Its methods fail the test if
-// something is not as they promise. They must be called from the test's goroutine.
+// Machine is one data folder with its server and everything that the server starts. Its methods fail the test if they
+// cannot do what they promise. All but Try must be called from the test's goroutine.
 type Machine struct {
 	testing.TB
 	// Dir is the data folder. Packages serves the apps' packages.
@@ -47,7 +47,7 @@ type Machine struct {
 	client *http.Client
 	server *server
 	url    atomic.Pointer[string] // of the running server, for requests from other goroutines
-	logs   []*output              // of all servers, to check for races and panics
+	logs   []*output              // the stderr of all processes that spawn started, to check for races and panics
 }
 
 // New returns a machine with 16 CPUs and 8 GB, without a server. args are flags for every server.
@@ -71,12 +71,12 @@ func (m *Machine) Trust(roots *x509.CertPool) {
 
 // server is one server process.
 type server struct {
-	cmd  *exec.Cmd
-	url  string
-	out  *output
-	log  *output
-	over chan struct{}
-	err  error // valid once over is closed
+	cmd   *exec.Cmd
+	url   string
+	out   *output
+	log   *output
+	ended chan struct{}
+	err   error // valid once ended is closed
 }
 
 // Start starts a server on the data folder and waits until it is ready.
@@ -102,37 +102,41 @@ func (m *Machine) LaunchCommand(cmd *exec.Cmd) {
 	m.use(m.spawn("the server", cmd, listening))
 }
 
-// reservePort makes an agent listen on a port that no other test takes while the agent is down. Dir is the agent's data
-// folder, which nothing was started on yet; otherwise the agent keeps its port.
+// reservePort makes an agent listen on a port that no other test takes while the agent is down. dir is the agent's data
+// folder. If it exists, the agent was started before and keeps its port, so reservePort does nothing.
 func (m *Machine) reservePort(dir string) {
 	m.Helper()
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	ports, err := child.FreePorts(1)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o711) // the jobs' user passes through it
-	}
-	path := filepath.Join(dir, "ports.json")
-	if err == nil {
-		err = os.WriteFile(path, fmt.Appendf(nil, `{"agents":[%d]}`, ports[0]), 0o600)
-	}
-	// The server may be another user's.
-	var above syscall.Stat_t
-	if err == nil {
-		err = syscall.Stat(filepath.Dir(dir), &above)
-	}
-	for _, name := range []string{dir, path} {
-		if err == nil {
-			err = os.Chown(name, int(above.Uid), int(above.Gid))
-		}
-	}
-	if err != nil {
+	if err := writePort(dir); err != nil {
 		m.Fatalf("reserve a port for the agent: %v", err)
 	}
 }
 
-// use sends requests to a server, or to none.
+// writePort creates an agent's data folder with a free port in it. They belong to the owner of the folder above, who
+// may be another user than the test's.
+func writePort(dir string) error {
+	ports, err := child.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o711); err != nil { // the jobs' user must be able to pass through it
+		return err
+	}
+	path := filepath.Join(dir, "ports.json")
+	if err := os.WriteFile(path, fmt.Appendf(nil, `{"agents":[%d]}`, ports[0]), 0o600); err != nil {
+		return err
+	}
+	var parent syscall.Stat_t
+	if err := syscall.Stat(filepath.Dir(dir), &parent); err != nil {
+		return err
+	}
+	return errors.Join(os.Chown(dir, int(parent.Uid), int(parent.Gid)),
+		os.Chown(path, int(parent.Uid), int(parent.Gid)))
+}
+
+// use sends requests to a server from now on. With nil, requests fail.
 func (m *Machine) use(s *server) {
 	m.server = s
 	if m.url.Store(nil); s != nil {
@@ -140,13 +144,13 @@ func (m *Machine) use(s *server) {
 	}
 }
 
-// spawn starts a process and waits until its output contains its address.
-func (m *Machine) spawn(what string, cmd *exec.Cmd, says *regexp.Regexp) *server {
+// spawn starts a process and waits until its stdout matches a pattern, whose first group is the process's URL.
+func (m *Machine) spawn(what string, cmd *exec.Cmd, pattern *regexp.Regexp) *server {
 	m.Helper()
-	s := &server{cmd: cmd, out: &output{}, log: &output{}, over: make(chan struct{})}
+	s := &server{cmd: cmd, out: &output{}, log: &output{}, ended: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
-	// Only the process itself may hold its output open. Another process that does would block readers of the output
-	// (rule O2).
+	// A process must not pass its output on to the processes that it starts: they would block readers of the output
+	// (rule O2). If one of them still holds it open WaitDelay after the process has ended, await reports an error.
 	s.cmd.WaitDelay = 10 * time.Second
 	if err := s.cmd.Start(); err != nil {
 		m.Fatalf("start %s: %v", what, err)
@@ -154,17 +158,17 @@ func (m *Machine) spawn(what string, cmd *exec.Cmd, says *regexp.Regexp) *server
 	m.logs = append(m.logs, s.log)
 	go func() {
 		s.err = s.cmd.Wait()
-		close(s.over)
+		close(s.ended)
 	}()
 	m.Until(what+" listens", func() string {
 		select {
-		case <-s.over:
+		case <-s.ended:
 			m.Fatalf("%s ended at its start: %v\n%s", what, s.err, s.log.tail())
 		default:
 		}
-		found := says.FindStringSubmatch(s.out.String())
+		found := pattern.FindStringSubmatch(s.out.String())
 		if found == nil {
-			return "it says: " + s.out.String() + s.log.tail()
+			return "its output: " + s.out.String() + s.log.tail()
 		}
 		s.url = found[1]
 		return ""
@@ -190,7 +194,7 @@ func (m *Machine) Ready() {
 // Unready waits until the server is not ready and its answer contains all these words.
 func (m *Machine) Unready(words ...string) {
 	m.Helper()
-	m.Until("the server says what is wrong: "+strings.Join(words, ", "), func() string {
+	m.Until("the server is not ready and says why: "+strings.Join(words, ", "), func() string {
 		a, err := m.Try("GET", "/readyz", "")
 		if err != nil {
 			return err.Error()
@@ -211,11 +215,12 @@ func (m *Machine) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(m.bin.Scheduler(), all...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Dir, "SECRET_OF_THE_SERVER=" + m.Canary,
 		"MESOS_CANARY=" + m.Canary}
-	cmd.Env = append(cmd.Env, asRoot(all)...)
+	cmd.Env = append(cmd.Env, runAsRoot(all)...)
 	return cmd
 }
 
-// Fails runs a server that must end by itself, and returns its exit status and output.
+// Fails runs a server that ends by itself, and returns its exit status and output. It kills a server that does not end
+// in time; the status is then -1.
 func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 	m.Helper()
 	var out bytes.Buffer
@@ -223,7 +228,7 @@ func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 	if err := cmd.Start(); err != nil {
 		m.Fatal(err)
 	}
-	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // the status then shows it
+	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
@@ -241,14 +246,15 @@ func (m *Machine) Said() string { return m.server.out.String() }
 // ServerPID returns the process id of the running server.
 func (m *Machine) ServerPID() int { return m.server.cmd.Process.Pid }
 
-// Kill kills the server alone with SIGKILL.
+// Kill kills the server with SIGKILL; its executors keep running.
 func (m *Machine) Kill() {
 	m.Helper()
 	m.Signal(syscall.SIGKILL)
-	m.Over()
+	m.AwaitEnd()
 }
 
-// StartAndKill starts a server and kills it after a time, at any point of its start.
+// StartAndKill starts a server and kills it after a time, even while it is still starting. The server must not have
+// ended by itself.
 func (m *Machine) StartAndKill(after time.Duration) {
 	m.Helper()
 	cmd, log := m.Command(), &output{}
@@ -275,8 +281,8 @@ func (m *Machine) Signal(sig syscall.Signal) {
 	}
 }
 
-// Over waits until the server has ended and returns its exit status, -1 after a signal.
-func (m *Machine) Over() int {
+// AwaitEnd waits until the server has ended and returns its exit status, -1 after a signal.
+func (m *Machine) AwaitEnd() int {
 	m.Helper()
 	s := m.server
 	m.use(nil)
@@ -287,7 +293,7 @@ func (m *Machine) Over() int {
 func (m *Machine) await(what string, s *server) int {
 	m.Helper()
 	select {
-	case <-s.over:
+	case <-s.ended:
 	case <-time.After(Patience):
 		m.Fatalf("%s doesn't end\n%s", what, s.log.tail())
 	}
@@ -301,7 +307,7 @@ func (m *Machine) await(what string, s *server) int {
 // ServerLog returns the log of the server since its start.
 func (m *Machine) ServerLog() string { return m.server.log.String() }
 
-// Logged returns the logs of all servers.
+// Logged returns the logs of all servers since the test began.
 func (m *Machine) Logged() string {
 	var all strings.Builder
 	for _, log := range m.logs {
@@ -315,7 +321,7 @@ func (m *Machine) Stop() {
 	m.Helper()
 	m.Signal(syscall.SIGTERM)
 	log := m.server.log
-	if status := m.Over(); status != 0 {
+	if status := m.AwaitEnd(); status != 0 {
 		m.Errorf("after SIGTERM the server ended with status %d\n%s", status, log.tail())
 	}
 	m.NothingRuns()
@@ -329,7 +335,8 @@ func (m *Machine) NothingRuns() {
 	}
 }
 
-// end stops what the test has left running, and checks that the logs contain nothing forbidden.
+// end stops the server and all processes that the test has left running, and checks that the logs contain no error, no
+// data race and no secret.
 func (m *Machine) end() {
 	if m.server != nil && m.Failed() {
 		m.Logf("the server's log ends:\n%s", m.server.log.tail())
@@ -345,12 +352,12 @@ func (m *Machine) end() {
 	m.client.CloseIdleConnections()
 	for _, log := range m.logs {
 		text := log.String()
-		for _, wanted := range []*regexp.Regexp{markedGone, fileLost, tlsWrong} {
-			text = wanted.ReplaceAllString(text, "")
+		for _, expected := range []*regexp.Regexp{markedGone, fileLost, tlsWrong} {
+			text = expected.ReplaceAllString(text, "")
 		}
 		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:", `"level":"ERROR"`, m.Canary} {
 			if at := strings.Index(text, bad); at >= 0 {
-				m.Errorf("the server's log holds %q:\n%.6000s", bad, text[at:])
+				m.Errorf("the server's log contains %q:\n%.6000s", bad, text[at:])
 			}
 		}
 	}
@@ -368,23 +375,22 @@ var fileLost = regexp.MustCompile(
 var tlsWrong = regexp.MustCompile(
 	`(?m)^.*"level":"ERROR".*(TLS certificate not reloaded|the leader (does not speak|speaks) TLS).*\n`)
 
-// Until calls look repeatedly until it returns "". After [Patience] it fails with the last result of look.
-func (m *Machine) Until(what string, look func() (missing string)) {
+// Until calls check repeatedly until it returns "". After [Patience] it fails the test with the last result of check.
+func (m *Machine) Until(what string, check func() (missing string)) {
 	m.Helper()
 	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()
-	every := time.NewTicker(20 * time.Millisecond)
-	defer every.Stop()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
 	for {
-		missing := look()
+		missing := check()
 		if missing == "" {
 			return
 		}
 		select {
-		case <-every.C:
+		case <-ticker.C:
 		case <-deadline.C:
-			m.Fatalf("waited %v until %s: %s", Patience, what,
-				missing) // the end of the server's log is printed at the end of the test
+			m.Fatalf("waited %v until %s: %s", Patience, what, missing)
 		}
 	}
 }

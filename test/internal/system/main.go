@@ -9,15 +9,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main builds the programs, runs the tests of a package, and checks that no goroutine is left. It returns the exit
-// status. atOnce tests run in parallel unless -parallel is given, because most tests wait much more than they
+// Main builds the programs, runs the tests of a package, and if they pass, checks that no goroutine is left. It returns
+// the exit status. Up to maxParallel tests run in parallel, unless -parallel is given: they wait much more than they
 // compute.
-func Main(m interface{ Run() int }, bin *Binaries, atOnce int) (status int) {
+func Main(m interface{ Run() int }, bin *Binaries, maxParallel int) (status int) {
 	flag.Parse()
-	parallel := false
-	flag.Visit(func(f *flag.Flag) { parallel = parallel || f.Name == "test.parallel" })
-	if !parallel {
-		if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+	isSet := false
+	flag.Visit(func(f *flag.Flag) { isSet = isSet || f.Name == "test.parallel" })
+	if !isSet {
+		if err := flag.Set("test.parallel", strconv.Itoa(maxParallel)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -17,8 +17,8 @@ type Mesos interface {
 	// StartMaster starts a master that is not running, and returns when it answers. The master has the data of its
 	// last run unless Setup.InMemory is set.
 	StartMaster(n int)
-	// KillMaster kills a master with SIGKILL, or accepts that it has ended itself, as a master does that has lost its
-	// leadership.
+	// KillMaster kills a master with SIGKILL. It accepts that the master has ended by itself, as masters do when they
+	// lose their leadership.
 	KillMaster(n int)
 	// SignalMaster sends a signal to a running master.
 	SignalMaster(n int, sig syscall.Signal)
@@ -73,8 +73,8 @@ type Setup struct {
 	MissedPings int
 	// Credentials makes masters and agents require credentials.
 	Credentials bool
-	// Resources are those of each agent of Apache Mesos, by default those of the Machine and 10 GB of disk.
-	// cluster/local ignores them: its agents always have those of the Machine.
+	// Resources are the resources of each agent of Apache Mesos; by default the Machine's CPUs and MemoryMB, and 10 GB
+	// of disk. cluster/local ignores them: its agents always have the Machine's.
 	Resources string
 	// Networks gives each agent of Apache Mesos a Network of its own, which needs root.
 	Networks bool
@@ -103,8 +103,7 @@ func (c *Cluster) LeadingMaster() (leader int) {
 	return leader
 }
 
-// ReplaceMaster waits until a master leads, if there are several, and then calls RestartMasters. The leader must not be
-// the killed master.
+// ReplaceMaster restarts a killed master. If there are several masters, it first waits until another one leads.
 func (c *Cluster) ReplaceMaster(killed int) {
 	c.Helper()
 	if c.setup.Masters > 1 {
@@ -115,10 +114,9 @@ func (c *Cluster) ReplaceMaster(killed int) {
 	c.RestartMasters()
 }
 
-// RestartMasters restarts all masters that were killed or have ended themselves, as a master does when its ZooKeeper
-// session expires, and waits until each has caught up. Only then may a test kill the next one. A master that was
-// frozen may notice late that its session has expired, and then end itself. So RestartMasters looks at each master
-// again until all have caught up.
+// RestartMasters restarts all masters that were killed or have ended by themselves, as masters do when their ZooKeeper
+// session expires. It waits until each has caught up; only then may a test kill the next one. A master that was frozen
+// may notice late that its session has expired, and end while RestartMasters waits. It is then restarted, too.
 func (c *Cluster) RestartMasters() {
 	c.Helper()
 	c.awaitMasters(func(n int) {
@@ -129,8 +127,8 @@ func (c *Cluster) RestartMasters() {
 	})
 }
 
-// awaitMasters waits until each master has caught up. Each time before it looks at a master, it calls prepare with the
-// master's number.
+// awaitMasters waits until each master has caught up. Before each check of a master it calls prepare with the master's
+// number.
 func (c *Cluster) awaitMasters(prepare func(n int)) {
 	c.Helper()
 	c.Until("the masters have caught up", func() string {
@@ -167,7 +165,7 @@ func (c *Cluster) AwaitAgents() {
 	})
 }
 
-// KillMachine kills an agent with SIGKILL, and everything that it has started.
+// KillMachine kills an agent and everything that it has started with SIGKILL.
 func (c *Cluster) KillMachine(n int) {
 	c.Helper()
 	c.Mesos.KillAgent(n)

@@ -13,8 +13,8 @@ import (
 // namespace is the default namespace of the servers.
 const namespace = "/elasticjob-cloud"
 
-// Nodes returns a client of the ZooKeeper servers.
-func (c *Cluster) Nodes() *zk.Conn {
+// ZKClient returns a client of the ZooKeeper servers.
+func (c *Cluster) ZKClient() *zk.Conn {
 	c.Helper()
 	if c.zk == nil {
 		c.zk = c.ZooKeepers[0].Client(c)
@@ -28,7 +28,7 @@ func (c *Cluster) node(path string) string { return c.chroot + namespace + path 
 // Node returns the text of a node in the servers' namespace; "" if it does not exist.
 func (c *Cluster) Node(path string) string {
 	c.Helper()
-	value, _, err := c.Nodes().Get(c.node(path))
+	value, _, err := c.ZKClient().Get(c.node(path))
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		c.Fatalf("read %s: %v", path, err)
 	}
@@ -40,12 +40,12 @@ func (c *Cluster) Create(path, value string) {
 	c.Helper()
 	parts := strings.Split(c.node(path), "/")
 	for i := 2; i < len(parts); i++ {
-		if _, err := c.Nodes().Create(strings.Join(parts[:i], "/"), nil, 0, zk.WorldACL(zk.PermAll)); err != nil &&
+		if _, err := c.ZKClient().Create(strings.Join(parts[:i], "/"), nil, 0, zk.WorldACL(zk.PermAll)); err != nil &&
 			!errors.Is(err, zk.ErrNodeExists) {
-			c.Fatalf("create what is above %s: %v", path, err)
+			c.Fatalf("create the parents of %s: %v", path, err)
 		}
 	}
-	if _, err := c.Nodes().Create(c.node(path), []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := c.ZKClient().Create(c.node(path), []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		c.Fatalf("create %s: %v", path, err)
 	}
 }
@@ -53,7 +53,7 @@ func (c *Cluster) Create(path, value string) {
 // SetNode sets the text of a node.
 func (c *Cluster) SetNode(path, value string) {
 	c.Helper()
-	if _, err := c.Nodes().Set(c.node(path), []byte(value), -1); err != nil {
+	if _, err := c.ZKClient().Set(c.node(path), []byte(value), -1); err != nil {
 		c.Fatalf("set %s: %v", path, err)
 	}
 }
@@ -61,14 +61,14 @@ func (c *Cluster) SetNode(path, value string) {
 // RemoveNode deletes a node and all nodes below it.
 func (c *Cluster) RemoveNode(path string) {
 	c.Helper()
-	children, _, err := c.Nodes().Children(c.node(path))
+	children, _, err := c.ZKClient().Children(c.node(path))
 	if err != nil {
 		c.Fatalf("list %s: %v", path, err)
 	}
 	for _, child := range children {
 		c.RemoveNode(path + "/" + child)
 	}
-	if err := c.Nodes().Delete(c.node(path), -1); err != nil {
+	if err := c.ZKClient().Delete(c.node(path), -1); err != nil {
 		c.Fatalf("delete %s: %v", path, err)
 	}
 }
@@ -83,11 +83,11 @@ func (c *Cluster) Secret(name, text string) string {
 	return path
 }
 
-// Standing waits until n servers are candidates of the election, including the leader.
-func (c *Cluster) Standing(n int) {
+// AwaitCandidates waits until n servers are candidates of the election, including the leader.
+func (c *Cluster) AwaitCandidates(n int) {
 	c.Helper()
 	c.Until(fmt.Sprint(n, " servers stand for election"), func() string {
-		children, _, err := c.Nodes().Children(c.node("/ha/election"))
+		children, _, err := c.ZKClient().Children(c.node("/ha/election"))
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func Env(pairs ...string) map[string]string {
 	return all
 }
 
-// Tar packs files, below a top folder unless that is "".
+// Tar packs files into a tar archive, below a top folder unless that is "".
 func Tar(t testing.TB, top string, files Files) []byte {
 	t.Helper()
 	var buf bytes.Buffer

@@ -39,7 +39,7 @@ func (m *Machine) Processes() []Process {
 // Executors returns the executor processes.
 func (m *Machine) Executors() []int {
 	m.Helper()
-	return m.named(func(command string) bool {
+	return m.pidsWhere(func(command string) bool {
 		program, _, _ := strings.Cut(command, " ")
 		return strings.HasSuffix(program, "/executor")
 	})
@@ -48,7 +48,7 @@ func (m *Machine) Executors() []int {
 // Supervisors returns the executors' supervisor processes.
 func (m *Machine) Supervisors() []int {
 	m.Helper()
-	return m.named(func(command string) bool { return strings.HasPrefix(command, supervisorOf) })
+	return m.pidsWhere(func(command string) bool { return strings.HasPrefix(command, supervisorOf) })
 }
 
 // Sandboxes returns the folders of the executors that have a supervisor.
@@ -65,21 +65,22 @@ func (m *Machine) Sandboxes() (folders []string) {
 // supervisorOf is the beginning of a supervisor's command line; the sandbox of its executor follows.
 const supervisorOf = "executor supervisor "
 
-func (m *Machine) named(is func(command string) bool) []int {
+// pidsWhere returns the processes whose command line matches.
+func (m *Machine) pidsWhere(matches func(command string) bool) []int {
 	m.Helper()
 	var pids []int
 	for _, p := range m.Processes() {
-		if is(p.Command) {
+		if matches(p.Command) {
 			pids = append(pids, p.PID)
 		}
 	}
 	return pids
 }
 
-// asRoot makes servers that root starts in tests run jobs as root, because servers of other users run jobs as
-// themselves. It does not apply if the arguments name another user for executors, or Kubernetes, where pods determine
-// the user.
-func asRoot(args []string) []string {
+// runAsRoot returns the environment variable that makes a server run jobs as root, if root runs the tests. A server of
+// another user runs jobs as that user without it. It returns nil if the arguments name another user for executors, or
+// Kubernetes, where pods determine the user.
+func runAsRoot(args []string) []string {
 	if os.Geteuid() != 0 || slices.Contains(args, "--mesos-user") || slices.Contains(args, "--kubernetes") {
 		return nil
 	}
@@ -94,7 +95,7 @@ func (m *Machine) KillProcess(pid int) {
 	}
 }
 
-// Lives reports whether a process is running, and not a zombie.
+// Lives reports whether a process exists and is not a zombie.
 func (m *Machine) Lives(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -104,17 +105,17 @@ func (m *Machine) Lives(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// AgentAddress returns the address of the agent as executors get it.
+// AgentAddress returns the address at which executors reach the agent.
 func (m *Machine) AgentAddress() string {
 	m.Helper()
 	text, err := os.ReadFile(filepath.Join(m.Dir, "cluster", "ports.json"))
 	if err != nil {
 		m.Fatal(err)
 	}
-	var kept struct{ Agents []int }
-	m.decode(string(text), &kept)
-	if len(kept.Agents) == 0 {
-		m.Fatalf("no agent's port is kept: %s", text)
+	var ports struct{ Agents []int }
+	m.decode(string(text), &ports)
+	if len(ports.Agents) == 0 {
+		m.Fatalf("ports.json contains no agent's port: %s", text)
 	}
-	return fmt.Sprint("127.0.0.1:", kept.Agents[0])
+	return fmt.Sprint("127.0.0.1:", ports.Agents[0])
 }

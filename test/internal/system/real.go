@@ -8,30 +8,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mesosserver"
 )
 
-// real is Apache Mesos.
-type real struct {
+// realMesos is Apache Mesos.
+type realMesos struct {
 	c           *Cluster
 	setup       Setup
 	credentials *mesosserver.Credentials
-	file        string
-	masters     map[int]*mesosserver.Master
-	agents      map[int]*mesosserver.Agent
+	// credentialsFile is for schedulers; empty without Setup.Credentials.
+	credentialsFile string
+	masters         map[int]*mesosserver.Master
+	agents          map[int]*mesosserver.Agent
 }
 
-func newReal(c *Cluster, setup Setup) *real {
+func newRealMesos(c *Cluster, setup Setup) *realMesos {
 	c.Helper()
-	r := &real{c: c, setup: setup, masters: map[int]*mesosserver.Master{}, agents: map[int]*mesosserver.Agent{}}
+	r := &realMesos{c: c, setup: setup, masters: map[int]*mesosserver.Master{}, agents: map[int]*mesosserver.Agent{}}
 	if setup.Credentials {
 		r.credentials = &mesosserver.Credentials{Principal: principal, Secret: secret}
-		r.file = c.Secret("mesos-credentials", principal+" "+secret)
+		r.credentialsFile = c.Secret("mesos-credentials", principal+" "+secret)
 	}
 	return r
 }
 
 // zk returns the address at which masters elect a leader.
-func (r *real) zk() string { return "zk://" + r.c.ZK + "/mesos" }
+func (r *realMesos) zk() string { return "zk://" + r.c.ZK + "/mesos" }
 
-func (r *real) StartMaster(n int) {
+func (r *realMesos) StartMaster(n int) {
 	r.c.Helper()
 	if m := r.masters[n]; m != nil {
 		m.Restart()
@@ -51,17 +52,17 @@ func (r *real) StartMaster(n int) {
 	})
 }
 
-func (r *real) KillMaster(n int) { r.c.Helper(); r.masters[n].Kill() }
-func (r *real) SignalMaster(n int, sig syscall.Signal) {
+func (r *realMesos) KillMaster(n int) { r.c.Helper(); r.masters[n].Kill() }
+func (r *realMesos) SignalMaster(n int, sig syscall.Signal) {
 	r.c.Helper()
 	r.c.kill(r.masters[n].PID(), sig)
 }
-func (r *real) MasterRuns(n int) bool      { return r.masters[n] != nil && r.masters[n].Runs() }
-func (r *real) MasterAddress(n int) string { return r.masters[n].Address() }
-func (r *real) CaughtUp(n int) bool        { return r.masters[n].CaughtUp() }
-func (r *real) Leads(n int) bool           { return r.masters[n].Leads() }
+func (r *realMesos) MasterRuns(n int) bool      { return r.masters[n] != nil && r.masters[n].Runs() }
+func (r *realMesos) MasterAddress(n int) string { return r.masters[n].Address() }
+func (r *realMesos) CaughtUp(n int) bool        { return r.masters[n].CaughtUp() }
+func (r *realMesos) Leads(n int) bool           { return r.masters[n].Leads() }
 
-func (r *real) StartAgent(n int) {
+func (r *realMesos) StartAgent(n int) {
 	r.c.Helper()
 	if a := r.agents[n]; a != nil {
 		a.Restart()
@@ -76,20 +77,23 @@ func (r *real) StartAgent(n int) {
 		namespace = r.c.Network(n).Name()
 	}
 	r.agents[n] = mesosserver.StartAgent(r.c.TB, mesosserver.AgentOptions{
-		Dir: r.AgentDir(n), IP: r.c.agentIP(n), Namespace: namespace, Master: r.zk(), Resources: resources, Credentials: r.credentials,
-		Args: r.setup.AgentArgs, Env: []string{"CANARY=" + r.c.Canary},
+		Dir: r.AgentDir(n), IP: r.c.agentIP(n), Namespace: namespace, Master: r.zk(), Resources: resources,
+		Credentials: r.credentials, Args: r.setup.AgentArgs, Env: []string{"CANARY=" + r.c.Canary},
 	})
 }
 
-func (r *real) KillAgent(n int)                       { r.c.Helper(); r.agents[n].Kill() }
-func (r *real) SignalAgent(n int, sig syscall.Signal) { r.c.Helper(); r.c.kill(r.agents[n].PID(), sig) }
-func (r *real) Registered(n int) bool                 { return r.agents[n].Registered() }
-func (r *real) AgentDir(n int) string                 { return filepath.Join(r.c.Dir, fmt.Sprint("agent-", n)) }
+func (r *realMesos) KillAgent(n int) { r.c.Helper(); r.agents[n].Kill() }
+func (r *realMesos) SignalAgent(n int, sig syscall.Signal) {
+	r.c.Helper()
+	r.c.kill(r.agents[n].PID(), sig)
+}
+func (r *realMesos) Registered(n int) bool { return r.agents[n].Registered() }
+func (r *realMesos) AgentDir(n int) string { return filepath.Join(r.c.Dir, fmt.Sprint("agent-", n)) }
 
-func (r *real) Operate(master int, call string) (string, error) {
+func (r *realMesos) Operate(master int, call string) (string, error) {
 	return r.masters[master].Operate(call)
 }
-func (r *real) CredentialsFile() string { return r.file }
+func (r *realMesos) CredentialsFile() string { return r.credentialsFile }
 
 // kill sends a signal to a process.
 func (m *Machine) kill(pid int, sig syscall.Signal) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// releaseFile is the file in the sandbox in which an executor of another release records its release, because its
-// program need not be in any folder.
+// releaseFile is the file in its sandbox in which an executor of another release records its release. The path of its
+// program would not show it, because that need not be in the folder of a release.
 const releaseFile = "release"
 
 // Release creates a folder for --executor-dir with an executor of another release.
