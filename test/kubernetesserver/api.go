@@ -23,22 +23,22 @@ const (
 	JSON       = "application/json"
 	YAML       = "application/yaml"
 	MergePatch = "application/merge-patch+json"
-	// Apply is that of server-side apply, which also accepts YAML.
+	// Apply is the content type of server-side apply. The body may be YAML or JSON.
 	Apply = "application/apply-patch+yaml"
 )
 
 // Call sends a request as an administrator, and returns the response with any status.
-func (c *Cluster) Call(t testing.TB, method, path, body, kind string) Answer {
+func (c *Cluster) Call(t testing.TB, method, path, body, contentType string) Answer {
 	t.Helper()
-	a, err := c.request(t.Context(), method, path, strings.NewReader(body), kind)
+	a, err := c.request(t.Context(), method, path, strings.NewReader(body), contentType)
 	if err != nil {
 		t.Fatalf("kubernetesserver: %v", err)
 	}
 	return a
 }
 
-// OK sends a request as an administrator, fails the test unless the response is a success, and decodes it into the
-// value, if there is one.
+// OK sends a request with a JSON body as an administrator, and fails the test if the status is 300 or above. It decodes
+// the response into the value, unless that is nil.
 func (c *Cluster) OK(t testing.TB, method, path, body string, into any) {
 	t.Helper()
 	a := c.Call(t, method, path, body, JSON)
@@ -52,8 +52,8 @@ func (c *Cluster) OK(t testing.TB, method, path, body string, into any) {
 	}
 }
 
-// Namespace creates a namespace with these labels, in which pods can be created when it returns. It is deleted at the
-// end of the test.
+// Namespace creates a namespace with these labels, and returns when pods can be created in it. The namespace is deleted
+// at the end of the test.
 func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name, "labels": labels}})
@@ -67,7 +67,7 @@ func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string)
 			t.Logf("kubernetesserver: delete the namespace %s: %v", name, err)
 		}
 	})
-	if err := await("make the service account of "+name, nil, func(ctx context.Context) error {
+	if err := await("wait for the service account of "+name, nil, func(ctx context.Context) error {
 		a, err := c.request(ctx, http.MethodGet, "/api/v1/namespaces/"+name+"/serviceaccounts/default", nil, "")
 		if err == nil && a.Status != http.StatusOK {
 			err = fmt.Errorf("%d %s", a.Status, a.Body)
@@ -81,47 +81,50 @@ func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string)
 // Token returns a token of a service account, valid for an hour.
 func (c *Cluster) Token(t testing.TB, namespace, account string) string {
 	t.Helper()
-	var made struct{ Status struct{ Token string } }
+	var created struct{ Status struct{ Token string } }
 	c.OK(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
-		`{"spec":{"expirationSeconds":3600}}`, &made)
-	return made.Status.Token
+		`{"spec":{"expirationSeconds":3600}}`, &created)
+	return created.Status.Token
 }
 
-// CallAs sends a request with a token, and returns the response with any status.
+// CallAs sends a request with a token instead of a certificate, and returns the response with any status.
 func (c *Cluster) CallAs(t testing.TB, token, method, path, body string) Answer {
 	t.Helper()
-	anonymous := c.pair.config.Clone()
-	anonymous.Certificates = nil
-	transport := &http.Transport{TLSClientConfig: anonymous, DisableKeepAlives: true}
+	withoutCertificate := c.pair.config.Clone()
+	withoutCertificate.Certificates = nil
+	transport := &http.Transport{TLSClientConfig: withoutCertificate, DisableKeepAlives: true}
 	req, err := http.NewRequestWithContext(t.Context(), method, "https://"+c.Address()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", JSON)
-	a, err := answer(&http.Client{Transport: transport}, req)
+	a, err := do(&http.Client{Transport: transport}, req)
 	if err != nil {
 		t.Fatalf("kubernetesserver: %v", err)
 	}
 	return a
 }
 
-func (c *Cluster) request(ctx context.Context, method, path string, body io.Reader, kind string) (Answer, error) {
-	return c.ask(ctx, method, "https://"+c.Address()+path, body, kind)
+// request sends a request to the API as an administrator.
+func (c *Cluster) request(ctx context.Context, method, path string, body io.Reader, contentType string) (Answer,
+	error) {
+	return c.ask(ctx, method, "https://"+c.Address()+path, body, contentType)
 }
 
-func (c *Cluster) ask(ctx context.Context, method, url string, body io.Reader, kind string) (Answer, error) {
+// ask sends a request to any server of the Kubernetes.
+func (c *Cluster) ask(ctx context.Context, method, url string, body io.Reader, contentType string) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return Answer{}, err
 	}
-	if kind != "" {
-		req.Header.Set("Content-Type", kind)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
 	}
-	return answer(c.client, req)
+	return do(c.client, req)
 }
 
-func answer(client *http.Client, req *http.Request) (Answer, error) {
+func do(client *http.Client, req *http.Request) (Answer, error) {
 	resp, err := client.Do(req)
 	if err != nil {
 		return Answer{}, err
@@ -131,11 +134,11 @@ func answer(client *http.Client, req *http.Request) (Answer, error) {
 	return Answer{resp.StatusCode, string(text)}, err
 }
 
-// healthyPlain asks the kubelet's health port, which does not use TLS.
-func (c *Cluster) healthyPlain(ctx context.Context, host string, port int) error {
+// checkKubelet returns an error unless a kubelet is healthy according to its health port, which does not use TLS.
+func (c *Cluster) checkKubelet(ctx context.Context, host string, port int) error {
 	a, err := c.ask(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(port))+"/healthz", nil, "")
 	if err == nil && a.Status != http.StatusOK {
-		err = fmt.Errorf("it answers %d: %s", a.Status, a.Body)
+		err = fmt.Errorf("the kubelet answers %d: %s", a.Status, a.Body)
 	}
 	return err
 }

@@ -33,13 +33,14 @@ func cgroupsOf(node string) (folders []string) {
 	return folders
 }
 
-// removeCgroups waits until the processes in cgroups have ended, and removes the cgroups with those below them.
+// removeCgroups waits until the processes in cgroups and in those below them have ended, and removes all of these
+// cgroups.
 func removeCgroups(folders []string) error {
-	var failed error
+	var err error
 	for _, folder := range folders {
-		failed = errors.Join(failed, removeCgroup(folder))
+		err = errors.Join(err, removeCgroup(folder))
 	}
-	return failed
+	return err
 }
 
 func removeCgroup(folder string) error {
@@ -58,32 +59,33 @@ func removeCgroup(folder string) error {
 	return nil
 }
 
-// checkEmpty returns an error that lists the processes in a cgroup or below it. A killed process stays there for a
-// moment, until the kernel has ended it; its memory is released first. From then on its command line is empty, so
-// that a search by command lines misses it. A zombie is in no cgroup.
+// checkEmpty returns an error that lists the processes in a cgroup or below it, or nil if there are none. A killed
+// process stays in its cgroup for a moment, until the kernel has ended it. The kernel releases its memory first, so its
+// command line is empty by then, and a search by command lines would miss it. A zombie is in no cgroup.
 func checkEmpty(folder string) error {
 	groups, err := withChildren(folder)
 	if err != nil {
 		return err
 	}
-	var failed error
+	var errs error
 	for _, group := range groups {
 		pids, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
 		if err == nil && len(pids) > 0 {
 			err = fmt.Errorf("%s has the processes %s", group, strings.Join(strings.Fields(string(pids)), ", "))
 		}
 		if err == nil {
-			err = unpopulated(group)
+			err = checkUnpopulated(group)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
+			errs = errors.Join(errs, err)
 		}
 	}
-	return failed
+	return errs
 }
 
-// unpopulated returns an error if a cgroup of version 2 has processes, listed or not; version 1 has no such file.
-func unpopulated(group string) error {
+// checkUnpopulated returns an error if a cgroup of version 2 is populated, even by a process that cgroup.procs does not
+// list. For a cgroup of version 1 it returns fs.ErrNotExist.
+func checkUnpopulated(group string) error {
 	events, err := os.ReadFile(filepath.Join(group, "cgroup.events"))
 	if err == nil && slices.Contains(strings.Split(string(events), "\n"), "populated 1") {
 		return fmt.Errorf("%s is populated", group)
@@ -95,7 +97,7 @@ func unpopulated(group string) error {
 func withChildren(folder string) (groups []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it has been removed meanwhile
+			return nil // the cgroup has been removed meanwhile
 		}
 		if err == nil && entry.IsDir() {
 			groups = append(groups, path)

@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// CgroupsOf and RemoveCgroups are for tests in which a Kubernetes does not end by close.
+// CgroupsOf and RemoveCgroups are for tests in which close does not end a Kubernetes.
 var (
 	CgroupsOf     = cgroupsOf
 	RemoveCgroups = removeCgroups
 )
 
-// TestAsRootCgroupsAreRemovedWhenEmpty: cgroups are removed with those below them as soon as they contain no process;
-// a killed process counts as ended even if it has not been waited for.
+// TestAsRootCgroupsAreRemovedWhenEmpty checks that cgroups are removed, with those below them, as soon as they contain
+// no process. A zombie does not count as a process.
 func TestAsRootCgroupsAreRemovedWhenEmpty(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make ci ONLY=root runs it")
+		t.Skip("it needs root: make ci ONLY=root runs it")
 	}
 	trees := 0
 	// Version 2 alone, version 2 beside version 1, and a controller of version 1.
@@ -31,14 +31,14 @@ func TestAsRootCgroupsAreRemovedWhenEmpty(t *testing.T) {
 			continue
 		}
 		trees++
-		removedWhenEmpty(t, filepath.Join(tree, fmt.Sprint("elasticjob-test-", os.Getpid())))
+		checkRemovedWhenEmpty(t, filepath.Join(tree, fmt.Sprint("elasticjob-test-", os.Getpid())))
 	}
 	if trees == 0 {
 		t.Skip("there are no cgroups on this machine")
 	}
 }
 
-func removedWhenEmpty(t *testing.T, group string) {
+func checkRemovedWhenEmpty(t *testing.T, group string) {
 	t.Helper()
 	below := filepath.Join(group, "below", "that")
 	if err := os.MkdirAll(below, 0o755); err != nil {
@@ -54,7 +54,7 @@ func removedWhenEmpty(t *testing.T, group string) {
 		t.Error(err)
 	}
 	if err := checkEmpty(group); err == nil || !strings.Contains(err.Error(), below+" has the processes "+pid) {
-		t.Errorf("with process %s it says %v", pid, err)
+		t.Errorf("with process %s, checkEmpty returns %v", pid, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)

@@ -23,7 +23,7 @@ func (c *Cluster) configure() error {
 	return os.WriteFile(c.Kubeconfig(), []byte(text), 0o600)
 }
 
-// Kubeconfig returns the file with which programs use the API as an administrator.
+// Kubeconfig returns the path of the kubeconfig of an administrator.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
 
 // Dir returns the folder of the Kubernetes, which is removed at its end.
@@ -35,7 +35,7 @@ func (c *Cluster) Port() int { return c.ports.api }
 // Address returns the address of the API, as HOST:PORT.
 func (c *Cluster) Address() string { return local(c.ports.api) }
 
-// CA returns the file of the authority that signed the API's certificate.
+// CA returns the path of the certificate of the authority that signed the API's certificate.
 func (c *Cluster) CA() string { return c.pair.cert }
 
 func local(port int) string { return fmt.Sprint("127.0.0.1:", port) }
@@ -59,7 +59,7 @@ current-context: test
 `, c.Address(), cert, cert, key), err
 }
 
-// hosts returns the /etc/hosts of the Kubernetes, with the addresses of its nodes.
+// hosts returns the text of the /etc/hosts of the Kubernetes: the host's, and the addresses of the nodes.
 func (c *Cluster) hosts() string {
 	text := "127.0.0.1 localhost\n::1 localhost\n"
 	if own, err := os.ReadFile("/etc/hosts"); err == nil {
@@ -71,7 +71,7 @@ func (c *Cluster) hosts() string {
 	return text
 }
 
-// etcd does not wait for the disk, because tests kill processes, never the machine.
+// etcd returns the part etcd. It does not wait for the disk, because tests kill processes, never the machine.
 func (c *Cluster) etcd() *Part {
 	client, peer := "https://"+local(c.ports.etcd), "https://"+local(c.ports.peer)
 	return c.part("etcd", nil, func() []string {
@@ -80,12 +80,12 @@ func (c *Cluster) etcd() *Part {
 			"--log-level=warn",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer,
-			"--client-cert-auth", "--cert-file", c.pair.cert, "--key-file", c.pair.key, "--trusted-ca-file",
-			c.pair.cert,
+			"--client-cert-auth", "--cert-file", c.pair.cert, "--key-file", c.pair.key,
+			"--trusted-ca-file", c.pair.cert,
 			"--peer-client-cert-auth", "--peer-cert-file", c.pair.cert, "--peer-key-file", c.pair.key,
 			"--peer-trusted-ca-file", c.pair.cert,
 		}
-	}, c.healthy(c.ports.etcd, "/health"))
+	}, c.healthCheck(c.ports.etcd, "/health"))
 }
 
 func (c *Cluster) apiServer() *Part {
@@ -105,11 +105,11 @@ func (c *Cluster) apiServer() *Part {
 			"--kubelet-client-key=" + c.pair.key,
 			"--kubelet-preferred-address-types=Hostname",
 		}, c.o.APIArgs...)
-	}, c.healthy(c.ports.api, "/readyz"))
+	}, c.healthCheck(c.ports.api, "/readyz"))
 }
 
-// run are the controllers that affect pods; the others would only take time.
-var run = []string{
+// podControllers are the controllers that affect pods. The others don't run, because they would only take time.
+var podControllers = []string{
 	"deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller",
 	"namespace-controller",
 	"node-lifecycle-controller", "taint-eviction-controller", "pod-garbage-collector-controller",
@@ -119,18 +119,18 @@ var run = []string{
 	"service-ca-certificate-publisher-controller", // this build adds its certificate to each token
 }
 
-// controllers returns the controller manager, for which a node is not ready after 5 s without a message.
+// controllers returns the controller manager. It marks a node as not ready after 5 s without a message from it.
 func (c *Cluster) controllers() *Part {
 	return c.part("controllers", nil, func() []string {
 		return append([]string{
 			binary("kube-controller-manager"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false",
-			"--controllers=" + strings.Join(run, ","),
+			"--controllers=" + strings.Join(podControllers, ","),
 			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.controllers),
 			"--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
 			"--service-account-private-key-file=" + c.pair.key, "--root-ca-file=" + c.pair.cert,
 			"--node-monitor-period=500ms", "--node-monitor-grace-period=5s",
 		}, c.o.ControllerArgs...)
-	}, c.healthy(c.ports.controllers, "/healthz"))
+	}, c.healthCheck(c.ports.controllers, "/healthz"))
 }
 
 func (c *Cluster) kubeScheduler() *Part {
@@ -140,17 +140,18 @@ func (c *Cluster) kubeScheduler() *Part {
 			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.scheduler),
 			"--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
 		}
-	}, c.healthy(c.ports.scheduler, "/healthz"))
+	}, c.healthCheck(c.ports.scheduler, "/healthz"))
 }
 
-// part returns a server that runs in a network, or in the host's if it is nil.
+// part returns a server that runs in a network, or in the host's if it is nil. checkHealth returns an error until the
+// server answers.
 func (c *Cluster) part(name string, in *network.Network, command func() []string,
-	answers func(context.Context) error) *Part {
-	return &Part{name: name, cluster: c, network: in, command: command, answers: answers}
+	checkHealth func(context.Context) error) *Part {
+	return &Part{name: name, cluster: c, network: in, command: command, checkHealth: checkHealth}
 }
 
-// healthy returns a function that asks a server at a port for its health.
-func (c *Cluster) healthy(port int, path string) func(context.Context) error {
+// healthCheck returns a function that returns an error unless the server at a port answers a path with 200.
+func (c *Cluster) healthCheck(port int, path string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		a, err := c.ask(ctx, http.MethodGet, "https://"+net.JoinHostPort("127.0.0.1", fmt.Sprint(port))+path, nil, "")
 		if err == nil && a.Status != http.StatusOK {

@@ -20,32 +20,32 @@ import (
 
 // Image is an image made of files, with busybox's commands in it.
 type Image struct {
-	// Name is the name for pods, such as docker.io/local/task:1. With a tag other than latest, kubelets do not try to
-	// pull it.
+	// Name is the name of the image in pods, such as docker.io/local/task:1. Its tag must not be latest, because
+	// kubelets would try to pull the image.
 	Name string
-	// Files are programs on this machine, by their paths in the image, such as /opt/elasticjob/executor.
+	// Files are the paths of programs on this machine, by their paths in the image, such as /opt/elasticjob/executor.
 	Files map[string]string
-	// Folders are folders that all users may write to, besides /tmp.
+	// Folders are folders in the image that all users may write to, besides /tmp.
 	Folders []string
-	// User is the user of its processes, such as 65532:65532; root by default.
+	// User is the user of the processes, such as 65532:65532; root by default.
 	User string
-	// Entrypoint and Command are what it runs, by default /bin/sh.
+	// Entrypoint and Command are the entrypoint and its arguments. Without both, Command is /bin/sh.
 	Entrypoint, Command []string
 }
 
-// busybox comes from the package busybox-static.
-var busybox = first("/bin/busybox", "/usr/bin/busybox")
+// busybox is the program of the package busybox-static.
+var busybox = firstExisting("/bin/busybox", "/usr/bin/busybox")
 
 // Box contains only busybox.
 var Box = Image{Name: "docker.io/local/box:1"}
 
-// Task returns the project's image for tasks, with the executor in a folder of programs.
+// Task returns an image for tasks, with the executor from a folder of programs on this machine.
 func Task(programs string) Image {
 	return Image{Name: "docker.io/local/task:1", User: "65532:65532", Folders: []string{"/elasticjob"},
 		Files: map[string]string{"/opt/elasticjob/executor": filepath.Join(programs, "executor")}}
 }
 
-// Server returns the project's image for the server, with the programs in a folder.
+// Server returns an image for the server, with the programs from a folder on this machine.
 func Server(programs string) Image {
 	files := map[string]string{}
 	for _, name := range []string{"scheduler", "executor", "elasticjob"} {
@@ -55,15 +55,15 @@ func Server(programs string) Image {
 		Entrypoint: []string{"/opt/elasticjob/scheduler"}}
 }
 
-// pause holds the namespaces of a pod.
+// pause is the image of the process that holds the namespaces of a pod.
 var pause = Image{Name: "docker.io/local/pause:1", Command: []string{"/bin/sleep", "1000000000"}}
 
-// commands are the commands in /bin for scripts.
+// commands are the commands of busybox that scripts find in /bin.
 var commands = strings.Fields(`sh ash awk base64 basename cat chmod cp cut date dd df dirname du echo env expr false find free grep
 	gunzip gzip head hostname id kill ln ls md5sum mkdir mkfifo mktemp mv nc od pidof printf ps pwd readlink rm rmdir sed seq
 	setsid sha256sum sleep sort stat sync tail tar tee test timeout touch tr true uname uniq wc wget which whoami xargs yes`)
 
-// With returns the image with additional programs of this machine.
+// With returns the image with additional programs of this machine in /bin. The programs are found in PATH.
 func (i Image) With(programs ...string) (Image, error) {
 	files := map[string]string{}
 	maps.Copy(files, i.Files)
@@ -78,9 +78,9 @@ func (i Image) With(programs ...string) (Image, error) {
 	return i, nil
 }
 
-// linked returns the image's files and the libraries that its programs are linked with. The scheduler has some when
-// it is built with the race detector.
-func (i Image) linked() (map[string]string, error) {
+// withLibraries returns the image's files and the libraries with which its programs are linked. For example, the
+// scheduler has libraries when it is built with the race detector.
+func (i Image) withLibraries() (map[string]string, error) {
 	files := map[string]string{}
 	maps.Copy(files, i.Files)
 	for _, name := range i.Files {
@@ -95,11 +95,11 @@ func (i Image) linked() (map[string]string, error) {
 		if !interpreter {
 			continue
 		}
-		said, err := exec.Command("ldd", name).Output()
+		output, err := exec.Command("ldd", name).Output()
 		if err != nil {
-			return nil, fmt.Errorf("ask what %s is linked with: %w", name, err)
+			return nil, fmt.Errorf("list the libraries of %s: %w", name, err)
 		}
-		for word := range strings.FieldsSeq(string(said)) {
+		for word := range strings.FieldsSeq(string(output)) {
 			if strings.HasPrefix(word, "/") {
 				files[word] = word
 			}
@@ -108,7 +108,7 @@ func (i Image) linked() (map[string]string, error) {
 	return files, nil
 }
 
-// write writes the image in the format of docker save.
+// write writes the image to a file, in the format of docker save.
 func (i Image) write(to string) error {
 	layer, err := i.layer()
 	if err != nil {
@@ -116,7 +116,8 @@ func (i Image) write(to string) error {
 	}
 	config, err := json.Marshal(map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux", "created": "2026-01-01T00:00:00Z",
-		"config": map[string]any{"User": i.User, "Entrypoint": i.Entrypoint, "Cmd": i.command(), "Env": []string{"PATH=/bin:/opt/elasticjob"}},
+		"config": map[string]any{"User": i.User, "Entrypoint": i.Entrypoint, "Cmd": i.command(),
+			"Env": []string{"PATH=/bin:/opt/elasticjob"}},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{digest(layer)}},
 	})
 	if err != nil {
@@ -133,8 +134,8 @@ func (i Image) write(to string) error {
 		return err
 	}
 	w := tar.NewWriter(out)
-	return errors.Join(file(w, name, config, 0o644), file(w, "layer/layer.tar", layer, 0o644),
-		file(w, "manifest.json", manifest, 0o644), w.Close(), out.Close())
+	return errors.Join(addFile(w, name, config, 0o644), addFile(w, "layer/layer.tar", layer, 0o644),
+		addFile(w, "manifest.json", manifest, 0o644), w.Close(), out.Close())
 }
 
 func (i Image) command() []string {
@@ -146,38 +147,39 @@ func (i Image) command() []string {
 
 func digest(of []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(of)) }
 
-// layer returns the commands, users and folders that an image needs, and its files.
+// layer returns the tar archive of the image's only layer: busybox and its commands, the users, the folders and the
+// files.
 func (i Image) layer() ([]byte, error) {
 	var text bytes.Buffer
 	w := tar.NewWriter(&text)
-	files, err := i.linked()
-	failed := []error{err, copied(w, "bin/busybox", busybox)}
+	files, err := i.withLibraries()
+	errs := []error{err, copyFile(w, "bin/busybox", busybox)}
 	for _, name := range commands {
-		failed = append(failed, w.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink,
+		errs = append(errs, w.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink,
 			Linkname: "busybox"}))
 	}
 	for _, folder := range append([]string{"/tmp"}, i.Folders...) {
-		failed = append(failed, w.WriteHeader(&tar.Header{Name: folder[1:] + "/", Typeflag: tar.TypeDir,
+		errs = append(errs, w.WriteHeader(&tar.Header{Name: folder[1:] + "/", Typeflag: tar.TypeDir,
 			Mode: 0o1777}))
 	}
-	failed = append(failed,
-		file(w, "etc/passwd", []byte("root:x:0:0::/:/bin/sh\nelasticjob:x:65532:65532::/tmp:/bin/sh\n"), 0o644),
-		file(w, "etc/group", []byte("root:x:0:\nelasticjob:x:65532:\n"), 0o644))
+	errs = append(errs,
+		addFile(w, "etc/passwd", []byte("root:x:0:0::/:/bin/sh\nelasticjob:x:65532:65532::/tmp:/bin/sh\n"), 0o644),
+		addFile(w, "etc/group", []byte("root:x:0:\nelasticjob:x:65532:\n"), 0o644))
 	for _, to := range slices.Sorted(maps.Keys(files)) {
-		failed = append(failed, copied(w, strings.TrimPrefix(path.Clean(to), "/"), files[to]))
+		errs = append(errs, copyFile(w, strings.TrimPrefix(path.Clean(to), "/"), files[to]))
 	}
-	return text.Bytes(), errors.Join(append(failed, w.Close())...)
+	return text.Bytes(), errors.Join(append(errs, w.Close())...)
 }
 
-func copied(w *tar.Writer, to, from string) error {
+func copyFile(w *tar.Writer, to, from string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	return file(w, to, text, 0o755)
+	return addFile(w, to, text, 0o755)
 }
 
-func file(w *tar.Writer, name string, text []byte, mode int64) error {
+func addFile(w *tar.Writer, name string, text []byte, mode int64) error {
 	err := w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(text)), Typeflag: tar.TypeReg})
 	if err == nil {
 		_, err = w.Write(text)

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Kubectl is Kubernetes' own kubectl.
+// Kubectl is a kubectl program.
 type Kubectl struct {
-	// Input is its standard input.
+	// Input is the text that kubectl reads from its standard input.
 	Input string
 	path  string
 }
 
-// BuildKubectl builds kubectl into a folder. That takes two minutes the first time on a machine, and then seconds.
+// BuildKubectl builds kubectl into a folder. That takes two minutes the first time on a machine, and seconds later.
 func BuildKubectl(dir string) (Kubectl, error) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -32,7 +32,7 @@ func BuildKubectl(dir string) (Kubectl, error) {
 	return k, nil
 }
 
-// Try runs kubectl for a Kubernetes, as an administrator, and returns its output, including standard error.
+// Try runs kubectl as an administrator of a Kubernetes, and returns its output, including standard error.
 func (k Kubectl) Try(t testing.TB, c *Cluster, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(k.path, args...)

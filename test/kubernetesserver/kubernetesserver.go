@@ -8,12 +8,13 @@
 //	             ▼
 //	           Part ── Kill (kill -9), Pause, Resume, Restart: each alone
 //
-// All of it runs in process and mount namespaces of its own. When the test ends, or is killed, the first process of
-// these namespaces ends. The kernel then ends all other processes, including pods, and unmounts what they have
-// mounted. Servers listen on free ports of the loopback interface, and require a certificate that only the test has.
+// A Cluster runs in its own process and mount namespaces. When the test ends, or is killed, the first process of these
+// namespaces ends. The kernel then ends all other processes in them, including pods, and unmounts what they have
+// mounted. Servers listen on free ports of the loopback interface or, if their node has a Network, of its address. They
+// require a certificate that only the test has.
 //
-// Pods have no network: a pod with hostNetwork uses the machine's, any other has only a loopback interface of its
-// own. Images are made of files, by Image, and never pulled.
+// There is no network for pods: a pod with hostNetwork uses the network of its node, and any other pod has only a
+// loopback interface of its own. Images are made from files, see Image, and never pulled.
 package kubernetesserver
 
 import (
@@ -36,12 +37,12 @@ import (
 const (
 	// patience is how long a server may take until it answers.
 	patience = 90 * time.Second
-	// tries is how often other ports are tried if a free one was taken in the meantime.
+	// tries is how often a Kubernetes is started, because another process may take one of its ports at any time.
 	tries = 3
 )
 
-// Home returns the folder of the Kubernetes for tests, with its programs in bin: the value of KUBERNETES_HOME, "" for
-// none.
+// Home returns KUBERNETES_HOME, the folder of the Kubernetes for tests, with its programs in bin. It returns "" if
+// KUBERNETES_HOME is not set or "none".
 func Home() string {
 	if home := os.Getenv("KUBERNETES_HOME"); home != "none" {
 		return home
@@ -49,41 +50,41 @@ func Home() string {
 	return ""
 }
 
-// Require skips a test that needs a Kubernetes if there is none, or if root does not run it. In CI it is only skipped
-// with KUBERNETES_HOME=none, never by mistake. The names of such tests must begin with TestOnKubernetes, by which
-// test/checks finds them.
+// Require skips a test that needs a Kubernetes if Home is "" or the user is not root. In CI it fails the test if
+// KUBERNETES_HOME is not set, so that no test is skipped by mistake. It also fails the test if a program is missing.
+// The names of such tests must begin with TestOnKubernetes, by which test/checks finds them.
 func Require(t testing.TB) {
 	t.Helper()
 	const how = "set KUBERNETES_HOME to a folder with bin/etcd, bin/kube-apiserver, bin/kubelet, … (make ci ONLY=kubernetes)"
 	switch {
 	case Home() == "" && os.Getenv("CI") != "" && os.Getenv("KUBERNETES_HOME") == "":
-		t.Fatal("kubernetesserver: no test is skipped in CI: " + how)
+		t.Fatal("kubernetesserver: tests on Kubernetes must run in CI: " + how)
 	case Home() == "":
 		t.Skip("kubernetesserver: NOT RUN on a real Kubernetes: " + how)
 	case os.Geteuid() != 0:
 		t.Skip("kubernetesserver: NOT RUN on a real Kubernetes: only root can run a kubelet")
 	}
-	if err := complete(); err != nil {
+	if err := checkPrograms(); err != nil {
 		t.Fatalf("kubernetesserver: %v", err)
 	}
 }
 
-// complete returns an error that lists what is missing to start a Kubernetes.
-func complete() error {
+// checkPrograms returns an error that lists the missing programs of those that start a Kubernetes.
+func checkPrograms() error {
 	var missing []error
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"} {
 		if _, err := os.Stat(binary(name)); err != nil {
-			missing = append(missing, fmt.Errorf("KUBERNETES_HOME holds no whole Kubernetes: %w", err))
+			missing = append(missing, fmt.Errorf("KUBERNETES_HOME does not contain all programs: %w", err))
 		}
 	}
 	for _, name := range []string{"containerd", "ctr", "runc", "unshare", "nsenter"} {
 		if _, err := exec.LookPath(name); err != nil {
-			missing = append(missing, fmt.Errorf("tools/prepare installs what is missing: %w", err))
+			missing = append(missing, fmt.Errorf("%w (tools/prepare installs it)", err))
 		}
 	}
 	for _, path := range []string{busybox, loopback} {
 		if _, err := os.Stat(path); err != nil {
-			missing = append(missing, fmt.Errorf("tools/prepare installs what is missing: %w", err))
+			missing = append(missing, fmt.Errorf("%w (tools/prepare installs it)", err))
 		}
 	}
 	return errors.Join(missing...)
@@ -93,15 +94,14 @@ func binary(name string) string { return filepath.Join(Home(), "bin", name) }
 
 // Options describe a Kubernetes. The zero value has one node.
 type Options struct {
-	// Nodes is their number, by default 1: node1, node2, …
+	// Nodes is the number of nodes, by default 1. Their names are node1, node2, …
 	Nodes int
 	// Images are the images on each node, in addition to Box.
 	Images []Image
-	// Networks are the networks of nodes, by their names. A node without one uses the host's. A pod with hostNetwork
-	// uses that of its node.
+	// Networks are the networks of nodes, by the nodes' names. A node that is not listed uses the host's network.
 	Networks map[string]*network.Network
-	// APIArgs and ControllerArgs are additional flags of the API server and the controller manager, which take
-	// precedence over those set here.
+	// APIArgs and ControllerArgs are additional flags of the API server and the controller manager. They override the
+	// flags that this package sets.
 	APIArgs, ControllerArgs []string
 }
 
@@ -124,7 +124,7 @@ type Cluster struct {
 // ports are the ports of the control plane.
 type ports struct{ etcd, peer, api, controllers, scheduler int }
 
-// Start starts a Kubernetes, whose nodes are ready when it returns. It ends with the test.
+// Start starts a Kubernetes and returns when all nodes are ready. The Kubernetes ends with the test.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	Require(t)
@@ -143,9 +143,9 @@ func Start(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// start retries with other ports if one of them was taken in the meantime.
+// start starts a Kubernetes. If that fails, as when another process has taken a port, it retries with other ports.
 func start(o Options) (*Cluster, error) {
-	var failed error
+	var lastErr error
 	for range tries {
 		c, err := newCluster(o)
 		if err == nil {
@@ -155,9 +155,9 @@ func start(o Options) (*Cluster, error) {
 			err = fmt.Errorf("%w\n%s", err, c.LastWords())
 			err = errors.Join(err, c.close())
 		}
-		failed = err
+		lastErr = err
 	}
-	return nil, fmt.Errorf("no Kubernetes starts, in %d tries: %w", tries, failed)
+	return nil, fmt.Errorf("start a Kubernetes, in %d tries: %w", tries, lastErr)
 }
 
 func newCluster(o Options) (*Cluster, error) {
@@ -193,18 +193,18 @@ func (c *Cluster) launch() (err error) {
 	if c.spaces, err = newSpaces(c.dir, c.hosts()); err != nil {
 		return err
 	}
-	all := []func() error{c.launchControlPlane}
+	launches := []func() error{c.launchControlPlane}
 	for _, n := range c.Nodes {
-		all = append(all, func() error { return n.launchContainerd(c.o.Images) })
+		launches = append(launches, func() error { return n.launchContainerd(c.o.Images) })
 	}
-	if err := atOnce(all...); err != nil {
+	if err := runConcurrently(launches...); err != nil {
 		return err
 	}
-	all = []func() error{c.Controllers.launch, c.Scheduler.launch}
+	launches = []func() error{c.Controllers.launch, c.Scheduler.launch}
 	for _, n := range c.Nodes {
-		all = append(all, n.launchKubelet)
+		launches = append(launches, n.launchKubelet)
 	}
-	return atOnce(all...)
+	return runConcurrently(launches...)
 }
 
 func (c *Cluster) launchControlPlane() error {
@@ -214,14 +214,15 @@ func (c *Cluster) launchControlPlane() error {
 	return c.API.launch()
 }
 
-func atOnce(all ...func() error) error {
-	failed := make([]error, len(all))
-	var wait sync.WaitGroup
-	for i, do := range all {
-		wait.Go(func() { failed[i] = do() })
+// runConcurrently calls all functions, waits for them, and returns their errors.
+func runConcurrently(all ...func() error) error {
+	errs := make([]error, len(all))
+	var running sync.WaitGroup
+	for i, run := range all {
+		running.Go(func() { errs[i] = run() })
 	}
-	wait.Wait()
-	return errors.Join(failed...)
+	running.Wait()
+	return errors.Join(errs...)
 }
 
 // parts returns all parts.
@@ -248,26 +249,27 @@ func (c *Cluster) close() error {
 		c.client.CloseIdleConnections()
 	}
 	cgroups := c.cgroups()
-	// The namespaces end once the process that waits for a server in them has noticed its end, which Kill waits for.
+	// Kill also waits for the nsenter of each server. The namespaces cannot end before it.
 	for _, p := range c.parts() {
 		p.Kill()
 	}
-	var failed error
+	var err error
 	if c.spaces != nil {
-		failed = c.spaces.end()
+		err = c.spaces.end()
 	}
-	return errors.Join(failed, removeCgroups(cgroups), os.RemoveAll(c.dir))
+	return errors.Join(err, removeCgroups(cgroups), os.RemoveAll(c.dir))
 }
 
 // Shared is a Kubernetes that the tests of a package share. The first test that needs it starts it, and Main ends it.
 // Each test has a namespace of its own.
 type Shared struct {
-	// Options returns its options when it starts; nil for the zero value.
+	// Options returns the options of the Kubernetes. It is called once, when the Kubernetes starts. nil means the zero
+	// Options.
 	Options func() (Options, error)
 	child.Shared[*Cluster]
 }
 
-// Cluster returns the shared Kubernetes, which answers.
+// Cluster returns the shared Kubernetes. The first call starts it.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
 	Require(t)
@@ -283,8 +285,9 @@ func (s *Shared) Cluster(t testing.TB) *Cluster {
 	})
 }
 
-// await calls try until it succeeds, or until it cannot succeed any more.
-func await(what string, gone <-chan struct{}, try func(context.Context) error) error {
+// await calls try until it succeeds. It returns an error after patience, or when the channel ended is closed, because
+// try cannot succeed from then on.
+func await(what string, ended <-chan struct{}, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	poll := time.NewTicker(50 * time.Millisecond)
@@ -295,17 +298,17 @@ func await(what string, gone <-chan struct{}, try func(context.Context) error) e
 			return nil
 		}
 		select {
-		case <-gone:
-			return fmt.Errorf("%s: it has ended: %w", what, err)
+		case <-ended:
+			return fmt.Errorf("%s: the process has ended: %w", what, err)
 		case <-ctx.Done():
-			return fmt.Errorf("%s: not within %v: %w", what, patience, err)
+			return fmt.Errorf("%s: failed for %v: %w", what, patience, err)
 		case <-poll.C:
 		}
 	}
 }
 
-// first returns the first existing path, or the first path if none exists.
-func first(paths ...string) string {
+// firstExisting returns the first path that exists, or the first path if none exists.
+func firstExisting(paths ...string) string {
 	for _, path := range paths {
 		if _, err := os.Stat(path); err == nil {
 			return path

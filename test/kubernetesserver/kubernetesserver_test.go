@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,22 +22,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// until waits for a condition.
-func until(t *testing.T, what string, is func() bool) {
+// until waits until a condition is true.
+func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	deadline := time.After(90 * time.Second)
-	for !is() {
+	for !condition() {
 		select {
 		case <-deadline:
-			t.Fatalf("waited, and never was it so that %s", what)
+			t.Fatalf("it never happened that %s", what)
 		case <-poll.C:
 		}
 	}
 }
 
-// pod is the part of a pod that the tests check.
+// pod contains the fields of a pod that the tests check.
 type pod struct {
 	Spec   struct{ NodeName string }
 	Status struct {
@@ -53,16 +54,16 @@ func get(t *testing.T, c *kubernetesserver.Cluster, name string) (p pod) {
 	return p
 }
 
-// create creates a pod that runs a script, on a node or where the scheduler places it.
+// create creates a pod that runs a script. Without a node, the scheduler places it. more are additional fields of the
+// pod's spec.
 func create(t *testing.T, c *kubernetesserver.Cluster, name, node, script string, more map[string]any) {
 	t.Helper()
 	spec := map[string]any{
 		"restartPolicy": "Never", "nodeName": node, "terminationGracePeriodSeconds": 0,
-		"containers": []any{map[string]any{"name": "main", "image": kubernetesserver.Box.Name, "command": []string{"sh", "-c", script}}},
+		"containers": []any{map[string]any{"name": "main", "image": kubernetesserver.Box.Name,
+			"command": []string{"sh", "-c", script}}},
 	}
-	for k, v := range more {
-		spec[k] = v
-	}
+	maps.Copy(spec, more)
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name}, "spec": spec})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,8 @@ func TestHold(t *testing.T) {
 	<-t.Context().Done() // only at the timeout of go test
 }
 
-// TestOnKubernetesEndsWithTheTest kills a test with SIGKILL: no process of its Kubernetes survives, including pods.
+// TestOnKubernetesEndsWithTheTest checks that no process of a Kubernetes survives a SIGKILL to its test, not even a
+// pod's.
 func TestOnKubernetesEndsWithTheTest(t *testing.T) {
 	t.Parallel()
 	kubernetesserver.Require(t)
@@ -103,13 +105,13 @@ func TestOnKubernetesEndsWithTheTest(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait() // it was killed
 	if dir == "" {
-		t.Fatal("no Kubernetes has started in a test that was to be killed")
+		t.Fatal("the test that was to be killed has started no Kubernetes")
 	}
 	cgroups := kubernetesserver.CgroupsOf(filepath.Join(dir, "node1"))
 	if len(cgroups) == 0 {
 		t.Error("the pod has no cgroup")
 	}
-	until(t, "nothing of the Kubernetes runs", func() bool {
+	until(t, "no process of the Kubernetes runs", func() bool {
 		pids, err := child.Using(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -119,8 +121,9 @@ func TestOnKubernetesEndsWithTheTest(t *testing.T) {
 	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), dir) {
 		t.Errorf("something is mounted below %s: %v", dir, err)
 	}
-	// The kernel keeps empty cgroups, which a test that ends normally removes. The command lines of pods' processes
-	// do not contain the folder, so that this check shows that none of them survives.
+	// A test that ends normally removes the cgroups, which the kernel keeps when they are empty. RemoveCgroups also
+	// shows that no process of a pod survives. child.Using does not, because their command lines don't contain the
+	// folder.
 	if err := kubernetesserver.RemoveCgroups(cgroups); err != nil {
 		t.Error(err)
 	}
@@ -147,7 +150,7 @@ func TestOnKubernetes(t *testing.T) {
 	until(t, "the scheduler's pod has succeeded",
 		func() bool { return get(t, c, "scheduled").Status.Phase == "Succeeded" })
 
-	// A pod outlives its kubelet and containerd.
+	// A pod survives the kills of its kubelet and containerd.
 	create(t, c, "lives", "node2", "while [ ! -e /tmp/end ]; do sleep 0.1; done", nil)
 	until(t, "the pod runs", func() bool { return get(t, c, "lives").Status.Phase == "Running" })
 	node := c.Nodes[1]
@@ -169,11 +172,11 @@ func TestOnKubernetes(t *testing.T) {
 		part.Restart(t)
 		part.Pause(t)
 		part.Resume(t)
-		until(t, part.String()+" is of use again",
+		until(t, "the API is ready after the restart of "+part.String(),
 			func() bool { return strings.Contains(c.Call(t, "GET", "/readyz", "", "").Body, "ok") })
 	}
 	if is := get(t, c, "lives").Status.Phase; is != "Running" {
-		t.Errorf("the pod is %s after all that, want it to run", is)
+		t.Errorf("the pod is %s after the restarts of the API and etcd, want it to run", is)
 	}
 	if token := c.Token(t, "jobs", "default"); strings.Count(token, ".") != 2 {
 		t.Errorf("the token is %q", token)

@@ -14,20 +14,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/network"
 )
 
-// loopback is the CNI plugin that gives a pod its loopback interface, from the package containernetworking-plugins.
-var loopback = first("/usr/lib/cni/loopback", "/opt/cni/bin/loopback")
+// loopback is the CNI plugin that gives a pod its loopback interface. The package containernetworking-plugins contains
+// it.
+var loopback = firstExisting("/usr/lib/cni/loopback", "/opt/cni/bin/loopback")
 
 // Node is one node: a kubelet and its containerd.
 type Node struct {
 	// Name is the name of the node, such as node1.
 	Name string
-	// Kubelet and Containerd are its parts.
+	// Kubelet and Containerd are the servers of the node.
 	Kubelet, Containerd *Part
 
-	c                *Cluster
-	network          *network.Network // nil for the host's
-	dir              string
-	kubelet, healthz int // ports
+	c                        *Cluster
+	network                  *network.Network // nil for the host's
+	dir                      string
+	kubeletPort, healthzPort int
 }
 
 func (c *Cluster) newNode(name string) (*Node, error) {
@@ -35,8 +36,8 @@ func (c *Cluster) newNode(name string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Name: name, c: c, network: c.o.Networks[name], dir: filepath.Join(c.dir, name), kubelet: free[0],
-		healthz: free[1]}
+	n := &Node{Name: name, c: c, network: c.o.Networks[name], dir: filepath.Join(c.dir, name), kubeletPort: free[0],
+		healthzPort: free[1]}
 	n.Containerd = c.part(name+"-containerd", n.network, func() []string {
 		return []string{"containerd", "--config", filepath.Join(n.dir, "containerd.toml"), "--log-level", "warn"}
 	}, func(ctx context.Context) error {
@@ -52,7 +53,7 @@ func (c *Cluster) newNode(name string) (*Node, error) {
 			"--root-dir=" + filepath.Join(n.dir, "kubelet"), "--cert-dir=" + filepath.Join(n.dir, "pki"),
 			"--hostname-override=" + n.Name,
 		}
-	}, func(ctx context.Context) error { return c.healthyPlain(ctx, n.address(), n.healthz) })
+	}, func(ctx context.Context) error { return c.checkKubelet(ctx, n.address(), n.healthzPort) })
 	return n, nil
 }
 
@@ -66,8 +67,8 @@ func (n *Node) address() string {
 
 func (n *Node) socket() string { return filepath.Join(n.dir, "c.sock") }
 
-// containerdConfig sets restrict_oom_score_adj because runc cannot lower the OOM score if it runs in a container
-// itself.
+// containerdConfig sets restrict_oom_score_adj because runc cannot lower the OOM score if the test itself runs in a
+// container.
 const containerdConfig = `version = 2
 root = "%[1]s/root"
 state = "%[1]s/state"
@@ -88,8 +89,8 @@ disabled_plugins = ["io.containerd.internal.v1.tracing", "io.containerd.tracing.
     conf_dir = "%[1]s/cni/conf"
 `
 
-// kubeletConfig uses cgroups only for containers, not for pods, because another kubelet on this machine would end
-// processes in pod cgroups that it does not know.
+// kubeletConfig creates cgroups only for containers, not for pods: another kubelet on this machine would end the
+// processes in the cgroups of pods that it does not know.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: "%[2]s"}}
@@ -117,7 +118,8 @@ makeIPTablesUtilChains: false
 maxPods: 500
 `
 
-// networkPlugin gives a pod an unreachable address, because containerd requires an address.
+// networkPlugin is a CNI plugin that creates no network. It returns an unreachable address, because containerd requires
+// one for each pod.
 const networkPlugin = `#!/bin/sh
 case $CNI_COMMAND in
 VERSION) echo '{"cniVersion":"0.4.0","supportedVersions":["0.4.0"]}' ;;
@@ -135,11 +137,12 @@ func (n *Node) configure() error {
 			`{"cniVersion":"0.4.0","name":"none","plugins":[{"type":"none"}]}`, 0o644),
 		write(filepath.Join(n.dir, "containerd.toml"), fmt.Sprintf(containerdConfig, n.dir, pause.Name), 0o644),
 		write(filepath.Join(n.dir, "kubelet.yaml"),
-			fmt.Sprintf(kubeletConfig, n.dir, n.c.pair.cert, n.c.pair.key, n.kubelet, n.healthz,
+			fmt.Sprintf(kubeletConfig, n.dir, n.c.pair.cert, n.c.pair.key, n.kubeletPort, n.healthzPort,
 				n.address()), 0o644),
 	)
 }
 
+// launchContainerd starts containerd and loads pause, Box and the images.
 func (n *Node) launchContainerd(images []Image) error {
 	if err := n.configure(); err != nil {
 		return fmt.Errorf("configure %s: %w", n.Name, err)
@@ -177,7 +180,7 @@ func (n *Node) launchKubelet() error {
 	if err := n.Kubelet.launch(); err != nil {
 		return err
 	}
-	return await("make "+n.Name+" ready", n.Kubelet.entered.Done(), func(ctx context.Context) error {
+	return await("make "+n.Name+" ready", n.Kubelet.nsenter.Done(), func(ctx context.Context) error {
 		ready, err := n.ready(ctx)
 		if err == nil && ready != "True" {
 			err = fmt.Errorf("its condition Ready is %q", ready)
@@ -201,17 +204,17 @@ func (n *Node) ready(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var said struct {
+	var node struct {
 		Status struct {
 			Conditions []struct{ Type, Status string }
 		}
 	}
-	if err := json.Unmarshal([]byte(a.Body), &said); err != nil {
+	if err := json.Unmarshal([]byte(a.Body), &node); err != nil {
 		return "", fmt.Errorf("node %s: %w", n.Name, err)
 	}
-	for _, is := range said.Status.Conditions {
-		if is.Type == "Ready" {
-			return is.Status, nil
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == "Ready" {
+			return condition.Status, nil
 		}
 	}
 	return "", nil

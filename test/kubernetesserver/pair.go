@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// pair is the only certificate of a Kubernetes with its key. All servers and the test's clients present it, the API
-// regards its owner as an administrator, and the key signs the tokens of service accounts.
+// pair is the only certificate of a Kubernetes with its key. All servers and the test's clients present it. The API
+// regards everyone who presents it as an administrator. The key also signs the tokens of service accounts.
 type pair struct {
 	cert, key string // files; the certificate is self-signed and is its own authority
 	config    *tls.Config

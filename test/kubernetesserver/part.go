@@ -19,31 +19,33 @@ type Part struct {
 	cluster *Cluster
 	network *network.Network // in which it runs; nil for the host's
 	command func() []string
-	answers func(ctx context.Context) error
+	// checkHealth returns an error until the server answers.
+	checkHealth func(ctx context.Context) error
 
-	entered *child.Process // nsenter, which waits for the process and ends with it; nil after a kill
+	nsenter *child.Process // waits for the server and ends with it; nil after a kill
 	pid     int
 }
 
-// launch starts the process and waits until it answers. Like a supervisor, it restarts a process that ends before
-// that: a kubelet ends while its containerd is not initialized, which listens before it is.
+const (
+	// maxStarts is how often launch starts a server that ends.
+	maxStarts     = 8
+	startInterval = time.Second / 2
+)
+
+// launch starts the process and waits until it answers. It restarts a process that ends before that: a containerd
+// listens before it is initialized, and its kubelet ends if it starts in between.
 func (p *Part) launch() (err error) {
-	for range starts {
-		if p.entered, p.pid, err = p.cluster.spaces.start(p.log(), p.network, p.command()...); err == nil {
-			err = await("start "+p.name, p.entered.Done(), p.answers)
+	for range maxStarts {
+		if p.nsenter, p.pid, err = p.cluster.spaces.start(p.log(), p.network, p.command()...); err == nil {
+			err = await("start "+p.name, p.nsenter.Done(), p.checkHealth)
 		}
 		if err == nil || p.Runs() {
 			return err
 		}
-		<-time.After(betweenStarts)
+		<-time.After(startInterval)
 	}
 	return err
 }
-
-const (
-	starts        = 8
-	betweenStarts = time.Second / 2
-)
 
 func (p *Part) log() string { return filepath.Join(p.cluster.dir, p.name+".log") }
 
@@ -60,38 +62,38 @@ func (p *Part) PID() int { return p.pid }
 
 // Runs reports whether the server has neither been killed nor ended by itself.
 func (p *Part) Runs() bool {
-	if p.entered == nil {
+	if p.nsenter == nil {
 		return false
 	}
 	select {
-	case <-p.entered.Done():
+	case <-p.nsenter.Done():
 		return false
 	default:
 		return true
 	}
 }
 
-// Kill kills the server with SIGKILL and waits until it has ended. It does nothing to a killed server. Pods survive
-// the kubelet and containerd.
+// Kill kills the server with SIGKILL and waits until it has ended. It does nothing if the server has ended already.
+// Pods survive the kubelet and containerd.
 func (p *Part) Kill() {
 	if p.Runs() {
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		p.awaitEnd()
 	}
-	p.entered = nil
+	p.nsenter = nil
 }
 
-// awaitEnd waits until nsenter has ended after its child. If nsenter learns late that the child was stopped once, it
-// stops itself, so awaitEnd continues it repeatedly.
+// awaitEnd waits until nsenter has ended, as it does after the server. nsenter stops itself when it learns that the
+// server was stopped, which may be late. So awaitEnd continues nsenter repeatedly.
 func (p *Part) awaitEnd() {
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
 	for {
-		_ = syscall.Kill(p.entered.PID(), syscall.SIGCONT)
+		_ = syscall.Kill(p.nsenter.PID(), syscall.SIGCONT)
 		select {
-		case <-p.entered.Done():
+		case <-p.nsenter.Done():
 			return
-		case <-again.C:
+		case <-ticker.C:
 		}
 	}
 }
@@ -107,18 +109,20 @@ func (p *Part) Restart(t testing.TB) {
 	}
 }
 
-// Pause stops the server with SIGSTOP. Once it returns, connections stay open and nothing is answered.
+// Pause stops the server with SIGSTOP and waits until it has stopped. Its connections stay open, but it answers nothing
+// until Resume.
 func (p *Part) Pause(t testing.TB) {
 	t.Helper()
 	p.signal(t, syscall.SIGSTOP)
-	// nsenter stops when its child does, and continues the child when it is continued. Stopping it prevents that.
-	_ = syscall.Kill(p.entered.PID(), syscall.SIGSTOP)
-	if err := await("stop "+p.name, p.entered.Done(), func(context.Context) error {
+	// nsenter stops itself when the server stops, and continues the server when it is itself continued, as in a shell.
+	// A nsenter that is stopped already does neither.
+	_ = syscall.Kill(p.nsenter.PID(), syscall.SIGSTOP)
+	if err := await("stop "+p.name, p.nsenter.Done(), func(context.Context) error {
 		if child.Stopped(p.pid) {
 			return nil
 		}
 		_ = syscall.Kill(p.pid, syscall.SIGSTOP)
-		return fmt.Errorf("process %d runs", p.pid)
+		return fmt.Errorf("process %d is still running", p.pid)
 	}); err != nil {
 		t.Fatalf("kubernetesserver: %v", err)
 	}
@@ -128,7 +132,7 @@ func (p *Part) Pause(t testing.TB) {
 func (p *Part) Resume(t testing.TB) {
 	t.Helper()
 	p.signal(t, syscall.SIGCONT)
-	_ = syscall.Kill(p.entered.PID(), syscall.SIGCONT)
+	_ = syscall.Kill(p.nsenter.PID(), syscall.SIGCONT)
 }
 
 func (p *Part) signal(t testing.TB, which syscall.Signal) {

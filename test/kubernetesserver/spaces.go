@@ -18,12 +18,13 @@ import (
 // spaces are the process and mount namespaces of a Kubernetes. They live as long as their first process, which ends
 // with the test. The kernel then ends all other processes in them, including those that a killed containerd has left.
 type spaces struct {
-	holder *child.Process
-	pid    int // of the first process, in the namespace of the test
+	holder *child.Process // unshare, which waits for the first process
+	pid    int            // the first process's id outside the namespaces
 }
 
-// keeper is the first process, which becomes the parent of orphans. It defines the names of the nodes, and hides the
-// folders of the machine to which kubelets, containerds and runc write regardless of their own folders.
+// keeper is the script of the first process, which becomes the parent of orphans. It puts the names of the nodes into
+// /etc/hosts. It also mounts empty folders over those of the machine to which kubelets, containerds and runc always
+// write, whatever folders their flags name.
 const keeper = `set -e
 mount --bind "$1/hosts" /etc/hosts
 for folder in /run /var/lib /var/log; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
@@ -55,8 +56,8 @@ func newSpaces(dir, hosts string) (*spaces, error) {
 	return s, nil
 }
 
-// start starts a command in the namespaces, and in a network if it is not nil. The returned process ends together with
-// the command, whose process id is pid.
+// start starts a command in the namespaces, and in a network if it is not nil. p is nsenter, which ends together with
+// the command. pid is the command's process id.
 func (s *spaces) start(log string, in *network.Network, command ...string) (p *child.Process, pid int, err error) {
 	enter := []string{"--target", strconv.Itoa(s.pid), "--pid", "--mount"}
 	if in != nil {
@@ -96,7 +97,7 @@ func (s *spaces) end() error {
 	if err != nil {
 		return fmt.Errorf("end the namespaces: %w", err)
 	}
-	<-s.holder.Done() // unshare waits for the first process, and that one for all others
+	<-s.holder.Done() // unshare waits for the first process, whose end waits for all others
 	return nil
 }
 
