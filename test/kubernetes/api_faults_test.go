@@ -39,8 +39,8 @@ current-context: test
 	return "system:serviceaccount:" + w.namespace + ":server", "--kubeconfig=" + path
 }
 
-// throttled makes the API server accept only a few concurrent requests of a user, and reject others with 429.
-func (w *world) throttled(user string) {
+// throttle makes the API server accept only a few concurrent requests of a user, and reject others with 429.
+func (w *world) throttle(user string) {
 	w.Helper()
 	const group = "/apis/flowcontrol.apiserver.k8s.io/v1/"
 	name := "few-" + w.namespace
@@ -64,7 +64,7 @@ func (w *world) throttled(user string) {
 func TestOnKubernetesThrottled(t *testing.T) {
 	w := onShared(t)
 	user, kubeconfig := w.asAccount()
-	w.throttled(user)
+	w.throttle(user)
 	w.serve(kubeconfig)
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	var ids []string
@@ -78,7 +78,7 @@ func TestOnKubernetesThrottled(t *testing.T) {
 		w.Await(id, "FINISHED")
 	}
 	if w.Metric("elasticjob_kubernetes_requests_throttled_total") == "0" {
-		t.Error("no request was put off")
+		t.Error("no request was throttled")
 	}
 	w.OnceEach()
 }

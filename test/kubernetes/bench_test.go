@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// upFor returns the uptime of this machine, which is a clock that processes in pods read too.
-func upFor(t testing.TB) time.Duration {
+// uptime returns the uptime of this machine, a clock that processes in pods can read, too.
+func uptime(t testing.TB) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile("/proc/uptime")
 	if err != nil {
@@ -25,6 +25,7 @@ func upFor(t testing.TB) time.Duration {
 	return seconds(t, string(text))
 }
 
+// seconds returns the uptime in the text of /proc/uptime.
 func seconds(t testing.TB, text string) time.Duration {
 	t.Helper()
 	first, _, _ := strings.Cut(text, " ")
@@ -39,16 +40,16 @@ func seconds(t testing.TB, text string) time.Duration {
 func onBench(b *testing.B) *world {
 	b.Helper()
 	kubernetesserver.Require(b)
-	o, err := with(1)
+	o, err := options(1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return newWorld(b, kubernetesserver.Start(b, o), alone)
+	return newWorld(b, kubernetesserver.Start(b, o), singleServer)
 }
 
 // BenchmarkFirstLine measures the time from a trigger to the first line of the only shard, on an otherwise idle node
-// with the image: in the default pod of apps without a podTemplate, and in one with a volume, which takes the kubelet
-// longer. The package is fetched each time.
+// that has the image. It measures the default pod of apps without a podTemplate, and a pod with a volume, which takes
+// the kubelet longer. The package is fetched each time.
 func BenchmarkFirstLine(b *testing.B) {
 	w := onBench(b)
 	template := filepath.Join(b.TempDir(), "template.json")
@@ -66,12 +67,12 @@ func BenchmarkFirstLine(b *testing.B) {
 			w.job(name, app, nil)
 			var took []time.Duration
 			for b.Loop() {
-				asked := upFor(b)
+				triggered := uptime(b)
 				id := w.Trigger(name)
 				w.Await(id, "FINISHED")
 				_, task, _ := strings.Cut(w.OK("GET", "/api/execution/"+id, ""), `"taskId":"`)
 				task, _, _ = strings.Cut(task, `"`)
-				took = append(took, seconds(b, w.OK("GET", "/api/task/"+task+"/logs", ""))-asked)
+				took = append(took, seconds(b, w.OK("GET", "/api/task/"+task+"/logs", ""))-triggered)
 			}
 			slices.Sort(took)
 			b.ReportMetric(took[len(took)/2].Seconds()*1000, "ms-p50")
@@ -108,8 +109,8 @@ func BenchmarkShards(b *testing.B) {
 	w.OnceEach()
 }
 
-// BenchmarkBarePods measures the limit of the machine: how many pods a second that do nothing one kubelet runs. All
-// are created at once and bound to the node from the beginning, without a scheduler, a package or an executor.
+// BenchmarkBarePods measures the limit of the machine: how many pods that do nothing one kubelet runs per second. All
+// pods are created one after the other and already bound to the node, without a scheduler, a package or an executor.
 func BenchmarkBarePods(b *testing.B) {
 	kubernetesserver.Require(b)
 	c := kubernetesserver.Start(b, kubernetesserver.Options{})

@@ -12,8 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// held registers jobs with one shard each that runs until release is called, and triggers them.
-func (w *world) held(fields map[string]system.Doc) (ids map[string]string, release func()) {
+// startHeld registers jobs of one shard each, triggers them, and waits until all shards run. They run until release is
+// called. fields are the additional fields of each job, by its name; ids are the executions.
+func (w *world) startHeld(fields map[string]system.Doc) (ids map[string]string, release func()) {
 	w.Helper()
 	path, release := w.Hold()
 	ids = map[string]string{}
@@ -34,8 +35,8 @@ func (w *world) held(fields map[string]system.Doc) (ids map[string]string, relea
 	return ids, release
 }
 
-// secondAttempt waits until a later attempt of a job's only shard is running.
-func (w *world) secondAttempt(id string) {
+// awaitSecondAttempt waits until a later attempt of an execution's only shard is running.
+func (w *world) awaitSecondAttempt(id string) {
 	w.Helper()
 	w.Until("another attempt runs", func() string {
 		if s := w.Execution(id).Shards[0]; s.Attempt < 2 || s.State != "RUNNING" {
@@ -45,8 +46,8 @@ func (w *world) secondAttempt(id string) {
 	})
 }
 
-// noneTwice checks that no shard started more than once.
-func (w *world) noneTwice() {
+// checkStartedOnce checks that no shard started more than once.
+func (w *world) checkStartedOnce() {
 	w.Helper()
 	starts, _ := w.Ran()
 	for part, n := range starts {
@@ -63,7 +64,7 @@ func TestOnKubernetesDisrupted(t *testing.T) {
 		w := onShared(t)
 		w.serve()
 		w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
-		ids, release := w.held(map[string]system.Doc{"lost": {"failover": false}, "moved": {"failover": true}})
+		ids, release := w.startHeld(map[string]system.Doc{"lost": {"failover": false}, "moved": {"failover": true}})
 		for job := range ids {
 			p := w.pods(job)[0].Metadata.Name
 			w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods/"+p+"/eviction",
@@ -73,7 +74,7 @@ func TestOnKubernetesDisrupted(t *testing.T) {
 			"the cluster ended its pod: EvictionByEvictionAPI") {
 			t.Errorf("it was lost: %+v", e)
 		}
-		w.secondAttempt(ids["moved"])
+		w.awaitSecondAttempt(ids["moved"])
 		release()
 		w.Await(ids["moved"], "FINISHED")
 	})
@@ -104,7 +105,7 @@ func preempted(t *testing.T, w *world) {
 	if _, err := fmt.Sscan(node.Status.Allocatable.CPU, &cores); err != nil {
 		t.Fatal(err)
 	}
-	ids, release := w.held(map[string]system.Doc{"j": {"failover": true, "cpuCount": cores * 0.6}})
+	ids, release := w.startHeld(map[string]system.Doc{"j": {"failover": true, "cpuCount": cores * 0.6}})
 	w.k.OK(t, "POST", "/apis/scheduling.k8s.io/v1/priorityclasses", `{"metadata":{"name":"urgent"},"value":1000}`, nil)
 	pods := "/api/v1/namespaces/" + w.namespace + "/pods"
 	urgent := w.json(system.Doc{"metadata": system.Doc{"name": "urgent"}, "spec": system.Doc{
@@ -119,9 +120,9 @@ func preempted(t *testing.T, w *world) {
 		}
 		return ""
 	})
-	w.explained("j", "CPU")
-	// The life of the execution contains it, whatever happens to later attempts.
-	w.Until("it is said that it was preempted", func() string {
+	w.awaitExplanation("j", "CPU")
+	// The execution lists its ended attempts, so it says so even after a later attempt has begun.
+	w.Until("the execution says that its pod was preempted", func() string {
 		if text := w.OK("GET", "/api/execution/"+ids["j"], ""); !strings.Contains(text,
 			"the cluster ended its pod: PreemptionByScheduler") {
 			return text
@@ -129,16 +130,16 @@ func preempted(t *testing.T, w *world) {
 		return ""
 	})
 	w.k.OK(t, "DELETE", pods+"/urgent", "", nil)
-	w.secondAttempt(ids["j"])
+	w.awaitSecondAttempt(ids["j"])
 	release()
 	w.Await(ids["j"], "FINISHED")
 }
 
-// watchExpired: pods that ended or were removed while the server was frozen are noticed, even if the API server no
+// watchExpired: the server notices that pods ended or were removed while it was frozen, even if the API server no
 // longer knows the changes since then.
 func watchExpired(t *testing.T, w *world) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
-	ids, release := w.held(map[string]system.Doc{"ends": {}, "removed": {}})
+	ids, release := w.startHeld(map[string]system.Doc{"ends": {}, "removed": {}})
 	removed := w.pods("removed")[0].Metadata.Name
 	w.Signal(syscall.SIGSTOP)
 	w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/configmaps", `{"metadata":{"name":"later"}}`, nil)
@@ -166,7 +167,7 @@ func watchExpired(t *testing.T, w *world) {
 		!(ended && strings.Contains(cause, "there is no pod "+removed)) {
 		t.Errorf("the cause is %q", cause)
 	}
-	for _, resource := range expired { // one of the watches may break before it is told
+	for _, resource := range expired { // a watch that breaks before it is told that it has expired is told afterwards
 		said := regexp.MustCompile(`"msg":"watch expired, listing again".*"resource":"` + resource + `"`)
 		w.Until("the watch of "+resource+" has expired", func() string {
 			if !said.MatchString(w.ServerLog()) {
@@ -176,17 +177,17 @@ func watchExpired(t *testing.T, w *world) {
 		})
 	}
 	w.Run("ends", "FINISHED")
-	w.noneTwice()
+	w.checkStartedOnce()
 }
 
 // nodeDeleted: a node that is deleted while a shard runs on it, and comes back under the same name, still runs it.
 func nodeDeleted(t *testing.T, w *world) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
-	ids, release := w.held(map[string]system.Doc{"j": {}, "moves": {"failover": true}})
+	ids, release := w.startHeld(map[string]system.Doc{"j": {}, "moves": {"failover": true}})
 	kubelet := w.k.Nodes[0].Kubelet
 	kubelet.Kill()
 	w.k.OK(t, http.MethodDelete, "/api/v1/nodes/node1", "", nil)
-	w.explained("j", "agent node1 has not answered")
+	w.awaitExplanation("j", "agent node1 has not answered")
 	kubelet.Restart(t)
 	w.Until("the node is back", func() string {
 		if a := w.k.Call(t, "GET", "/api/v1/nodes/node1", "", ""); a.Status != http.StatusOK {
@@ -205,13 +206,13 @@ func nodeDeleted(t *testing.T, w *world) {
 	w.Run("j", "FINISHED")
 }
 
-// TestOnKubernetesNamespaceDeleted: shards in a deleted namespace are lost, no shard is started there, with an
-// explanation, and the server continues when the namespace exists again.
+// TestOnKubernetesNamespaceDeleted: shards in a deleted namespace are lost. The server starts no shard there and says
+// why. It continues when the namespace exists again.
 func TestOnKubernetesNamespaceDeleted(t *testing.T) {
 	w := onShared(t)
 	w.serve()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
-	ids, _ := w.held(map[string]system.Doc{"j": {}})
+	ids, _ := w.startHeld(map[string]system.Doc{"j": {}})
 	namespace := "/api/v1/namespaces/" + w.namespace
 	w.k.OK(t, "DELETE", namespace, "", nil)
 	if e := w.Await(ids["j"], "FAILED"); e.Shards[0].State != "LOST" ||
@@ -234,5 +235,5 @@ func TestOnKubernetesNamespaceDeleted(t *testing.T) {
 	})
 	w.k.Namespace(t, w.namespace, nil)
 	w.Await(id, "FINISHED")
-	w.noneTwice()
+	w.checkStartedOnce()
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestOnKubernetesExclusiveWithLeases: the pod of an exclusive shard holds a lease. The shard goes on under the next
-// server. Without a server for longer than the lease it is stopped, and runs again under the next one.
+// TestOnKubernetesExclusiveWithLeases: the pod of an exclusive shard holds a lease. A restart of the server does not
+// interrupt the shard. Without a server for longer than the lease, the shard is stopped, and runs again under the next
+// server.
 func TestOnKubernetesExclusiveWithLeases(t *testing.T) {
 	w := onShared(t)
 	ports, err := child.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The name has several addresses on most machines, at one of which nothing listens.
+	// On most machines localhost has several addresses, and nothing listens at one of them.
 	leases := []string{"--lease-listen", fmt.Sprintf("127.0.0.1:%d", ports[0]),
 		"--lease-urls", fmt.Sprintf("http://localhost:%d", ports[0])}
 	w.serve(leases...)
@@ -36,20 +37,20 @@ func TestOnKubernetesExclusiveWithLeases(t *testing.T) {
 		t.Fatalf("it was lost with its server: %+v", shard)
 	}
 	time.Sleep(12 * time.Second) // longer than a lease
-	w.alive("j", true)
+	w.awaitAlive("j", true)
 	w.Kill()
 	stopped := time.Now()
-	w.alive("j", false)
+	w.awaitAlive("j", false)
 	t.Logf("it was stopped %s after the server", time.Since(stopped).Round(100*time.Millisecond))
 	w.serve(leases...)
 	w.AwaitStarts(id, 2)
 	release()
 	w.Await(id, "FINISHED")
-	w.neverTwice()
+	w.checkNoOverlap()
 }
 
-// exclusiveWithoutLease: the node of an exclusive shard is away. Without a lease the shard waits, although its job
-// fails over, and its pod is deleted. It runs again when the kubelet is back and has ended the pod.
+// exclusiveWithoutLease: the kubelet of an exclusive shard's node is down. Without a lease the shard waits for it, even
+// though its job has failover and its pod is deleted. It runs again when the kubelet is back and has ended the pod.
 func exclusiveWithoutLease(t *testing.T, w *world) {
 	path, release := w.Hold()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
@@ -59,23 +60,23 @@ func exclusiveWithoutLease(t *testing.T, w *world) {
 	w.AwaitStarts(id, 1)
 	node := w.k.Nodes[0]
 	node.Kubelet.Kill()
-	w.explained("j", "of this exclusive job may still run on agent node1")
+	w.awaitExplanation("j", "of this exclusive job may still run on agent node1")
 	pod := w.pods("j")[0].Metadata.Name
 	w.k.OK(t, "DELETE", "/api/v1/namespaces/"+w.namespace+"/pods/"+pod, "", nil)
 	time.Sleep(20 * time.Second) // longer than unreachableSeconds, or a lease
 	if shard := w.AwaitShards(id, "RUNNING").Shards[0]; shard.Attempt != 1 {
-		t.Errorf("it was given up: %+v", shard)
+		t.Errorf("the shard was abandoned: %+v", shard)
 	}
-	w.alive("j", true)
+	w.awaitAlive("j", true)
 	node.Kubelet.Restart(t)
 	w.AwaitStarts(id, 2)
 	release()
 	w.Await(id, "FINISHED")
-	w.neverTwice()
+	w.checkNoOverlap()
 }
 
-// neverTwice checks that no two processes of a shard ran at once.
-func (w *world) neverTwice() {
+// checkNoOverlap checks that no two processes of a shard ran at once.
+func (w *world) checkNoOverlap() {
 	w.Helper()
 	for _, e := range w.Ledger() {
 		if e.What == "overlap" {
@@ -84,9 +85,9 @@ func (w *world) neverTwice() {
 	}
 }
 
-// alive waits until a process of the only shard of a job is alive, or none is. The script of the ledger holds a lock
-// for as long as it runs.
-func (w *world) alive(job string, want bool) {
+// awaitAlive waits until a process of the only shard of a job is alive or, if want is false, until none is. The script
+// of the ledger holds a lock for as long as it runs.
+func (w *world) awaitAlive(job string, want bool) {
 	w.Helper()
 	w.Until(fmt.Sprintf("a process of %s is alive: %t", job, want), func() string {
 		file, err := os.Open(w.LedgerPath + "." + job + ".0")

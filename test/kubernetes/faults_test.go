@@ -37,8 +37,8 @@ func TestOnKubernetesServerKilled(t *testing.T) {
 	w.OnceEach()
 }
 
-// nodeAway kills the kubelet and containerd of a node while a shard runs there: its state is unknown, it keeps
-// running, and is found again.
+// nodeAway kills the kubelet and containerd of a node while a shard runs there. The shard's state is unknown until they
+// are restarted, but the shard keeps running.
 func nodeAway(t *testing.T, w *world) {
 	path, release := w.Hold()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
@@ -54,7 +54,7 @@ func nodeAway(t *testing.T, w *world) {
 		}
 		return ""
 	})
-	w.explained("j", "agent node1 has not answered")
+	w.awaitExplanation("j", "agent node1 has not answered")
 	release()
 	node.Containerd.Restart(t)
 	node.Kubelet.Restart(t)
@@ -80,7 +80,7 @@ func deletedUnseen(t *testing.T, w *world) {
 	}
 	w.k.OK(t, "DELETE", pods+"/deleted", `{"gracePeriodSeconds":30}`, nil)
 	node.Kubelet.Restart(t)
-	w.Until("the one is gone, and the other has run", func() string {
+	w.Until("the deleted pod is gone, and the kept pod has run", func() string {
 		gone := w.k.Call(t, "GET", pods+"/deleted", "", "")
 		kept := w.k.Call(t, "GET", pods+"/kept", "", "")
 		if gone.Status != http.StatusNotFound || !strings.Contains(kept.Body, `"phase":"Succeeded"`) {
@@ -89,15 +89,15 @@ func deletedUnseen(t *testing.T, w *world) {
 		return ""
 	})
 	if _, err := os.Stat(begun + "kept"); err != nil {
-		t.Errorf("the one that was not deleted left no trace: %v", err)
+		t.Errorf("the kept pod has not begun: %v", err)
 	}
 	if _, err := os.Stat(begun + "deleted"); err == nil {
-		t.Error("a pod began that was deleted before its kubelet had it")
+		t.Error("a pod that was deleted before its kubelet saw it has begun")
 	}
 }
 
-// TestOnKubernetesFolderOfASandbox: in pods without a volume, a file prevents a container that is started twice from
-// starting its task twice. The file is in a folder that a pod's containers share with those that ran before them.
+// TestOnKubernetesFolderOfASandbox checks that /dev/shm keeps its files when a container of a pod is started again. In
+// pods without a volume, a file there prevents a container that is started twice from starting its task twice.
 func TestOnKubernetesFolderOfASandbox(t *testing.T) {
 	w := onShared(t)
 	w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods", w.json(system.Doc{

@@ -18,16 +18,16 @@ import (
 )
 
 var (
-	bin    system.Binaries
-	shared = kubernetesserver.Shared{Options: func() (kubernetesserver.Options, error) { return with(1) }}
-	made   atomic.Int64 // number of namespaces
+	bin        system.Binaries
+	shared     = kubernetesserver.Shared{Options: func() (kubernetesserver.Options, error) { return options(1) }}
+	namespaces atomic.Int64 // the number of namespaces created so far
 )
 
 func TestMain(m *testing.M) { os.Exit(system.Main(shared.Main(m), &bin, 3)) }
 
-// with returns the options of a Kubernetes with this many nodes, which have the project's image with the programs
-// that the ledger's script needs.
-func with(nodes int) (kubernetesserver.Options, error) {
+// options returns the options of a Kubernetes with this many nodes. The nodes have the project's image for tasks, with
+// the programs that the ledger's script needs.
+func options(nodes int) (kubernetesserver.Options, error) {
 	task, err := kubernetesserver.Task(bin.Dir).With("flock")
 	return kubernetesserver.Options{Nodes: nodes, Images: []kubernetesserver.Image{task}}, err
 }
@@ -37,24 +37,24 @@ type world struct {
 	*system.Machine
 	k         *kubernetesserver.Cluster
 	namespace string
-	flags     []string // that name the Kubernetes
+	flags     []string // of each server: the Kubernetes, the namespace, the image and the pod template
 }
 
 // onShared returns a world in the Kubernetes that the tests share.
 func onShared(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	return newWorld(t, shared.Cluster(t), alone)
+	return newWorld(t, shared.Cluster(t), singleServer)
 }
 
 // TestOnKubernetesBroken breaks one Kubernetes in several ways, one after the other. Each test repairs it.
 func TestOnKubernetesBroken(t *testing.T) {
 	kubernetesserver.Require(t)
 	t.Parallel()
-	k := own(t, 1)
-	for _, each := range []struct {
+	k := startOwn(t, 1)
+	for _, test := range []struct {
 		name string
-		test func(*testing.T, *world)
+		run  func(*testing.T, *world)
 	}{
 		{"cordoned", cordoned},
 		{"preempted", preempted},
@@ -64,12 +64,12 @@ func TestOnKubernetesBroken(t *testing.T) {
 		{"deleted unseen", deletedUnseen},
 		{"exclusive without a lease", exclusiveWithoutLease},
 	} {
-		mended := t.Run(each.name, func(t *testing.T) {
-			w := newWorld(t, k, alone)
+		passed := t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, k, singleServer)
 			w.serve()
-			each.test(t, w)
+			test.run(t, w)
 		})
-		if !mended { // the remaining tests would only fail because of this
+		if !passed { // it may not have repaired the Kubernetes, so the remaining tests would fail, too
 			return
 		}
 	}
@@ -81,30 +81,31 @@ func onOwnWithTwo(t *testing.T, nodes int) (w *world, c *system.Cluster) {
 	t.Helper()
 	kubernetesserver.Require(t)
 	t.Parallel()
-	w = newWorld(t, own(t, nodes), func(t testing.TB, flags []string) *system.Machine {
+	w = newWorld(t, startOwn(t, nodes), func(t testing.TB, flags []string) *system.Machine {
 		c = system.NewServersInSQL(t, bin, mariadb.Start(t), flags...)
 		return c.Machine
 	})
 	return w, c
 }
 
-func own(t *testing.T, nodes int) *kubernetesserver.Cluster {
+func startOwn(t *testing.T, nodes int) *kubernetesserver.Cluster {
 	t.Helper()
-	o, err := with(nodes)
+	o, err := options(nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return kubernetesserver.Start(t, o)
 }
 
-// alone returns the machine of a single server.
-func alone(t testing.TB, _ []string) *system.Machine { return system.New(t, bin) }
+// singleServer returns the machine of a single server.
+func singleServer(t testing.TB, _ []string) *system.Machine { return system.New(t, bin) }
 
-// newWorld creates a namespace, and the machine of servers with these flags.
+// newWorld creates a namespace and the template of its pods. machine then returns the Machine of the servers, which get
+// the flags.
 func newWorld(t testing.TB, k *kubernetesserver.Cluster,
 	machine func(t testing.TB, flags []string) *system.Machine) *world {
 	t.Helper()
-	w := &world{k: k, namespace: fmt.Sprint("jobs-", made.Add(1))}
+	w := &world{k: k, namespace: fmt.Sprint("jobs-", namespaces.Add(1))}
 	k.Namespace(t, w.namespace, nil)
 	template := filepath.Join(t.TempDir(), "template.json")
 	w.flags = []string{"--kubernetes", "--kubeconfig", k.Kubeconfig(), "--kubernetes-namespace", w.namespace,
@@ -160,7 +161,7 @@ func (w *world) job(name, app string, fields system.Doc) {
 	w.Job(name, app, all)
 }
 
-// pod is the part of a pod that the tests check.
+// pod contains the fields of a pod that the tests check.
 type pod struct {
 	Metadata struct {
 		Name, UID           string
@@ -185,17 +186,17 @@ func (w *world) pods(job string) []pod {
 	w.Helper()
 	var list struct{ Items []pod }
 	w.k.OK(w.TB, "GET", "/api/v1/namespaces/"+w.namespace+"/pods", "", &list)
-	var of []pod
+	var pods []pod
 	for _, p := range list.Items {
 		if p.Metadata.Annotations["elasticjob/job"] == job {
-			of = append(of, p)
+			pods = append(pods, p)
 		}
 	}
-	return of
+	return pods
 }
 
-// explained waits until the explanation of a job contains these words.
-func (w *world) explained(job, words string) {
+// awaitExplanation waits until the explanation of a job contains these words.
+func (w *world) awaitExplanation(job, words string) {
 	w.Helper()
 	w.Until("explain of "+job+" says: "+words, func() string {
 		if text := w.OK("GET", "/api/job/"+job+"/explain", ""); !strings.Contains(text, words) {
@@ -205,8 +206,8 @@ func (w *world) explained(job, words string) {
 	})
 }
 
-// told waits until an event of a pod has a reason and contains these words.
-func (w *world) told(pod, reason, words string) {
+// awaitEvent waits until an event of a pod has a reason and contains these words.
+func (w *world) awaitEvent(pod, reason, words string) {
 	w.Helper()
 	w.Until("an event of "+pod+" says: "+words, func() string {
 		var list struct {

@@ -11,11 +11,11 @@ import (
 )
 
 // TestOnKubernetesNodeLost kills the kubelet and the containerd of a node while a shard runs there. With failover the
-// shard runs on the other node soon after Kubernetes has noticed the loss. It tells how soon.
+// shard runs on the other node soon after Kubernetes has noticed the loss. The test logs how soon.
 func TestOnKubernetesNodeLost(t *testing.T) {
 	kubernetesserver.Require(t)
 	t.Parallel()
-	w := newWorld(t, own(t, 2), alone)
+	w := newWorld(t, startOwn(t, 2), singleServer)
 	w.serve()
 	path, release := w.Hold()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
@@ -28,7 +28,7 @@ func TestOnKubernetesNodeLost(t *testing.T) {
 	}
 	node.Kubelet.Kill()
 	node.Containerd.Kill()
-	w.Until("Kubernetes has noticed it", func() string {
+	w.Until("Kubernetes has noticed the loss", func() string {
 		if is := node.Ready(t); is == "True" {
 			return "the node is ready"
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // TestOnKubernetesPartitions cuts nodes off at random moments and for random times: the kubelet from the API, the pods
-// from the port for leases, both, or the whole node from everything. Each node has a network of its own. An exclusive
-// shard never runs twice at once, and in the end every shard runs and finishes.
+// from the port for leases, both, or the whole node from everything. Each node has a network of its own. Two attempts
+// of an exclusive shard never run at the same time, and in the end every shard runs and finishes.
 func TestOnKubernetesPartitions(t *testing.T) {
 	kubernetesserver.Require(t)
 	ports, err := child.FreePorts(1)
@@ -22,12 +22,12 @@ func TestOnKubernetesPartitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	leases := ports[0]
-	o, err := with(2)
+	o, err := options(2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Networks = map[string]*network.Network{"node1": network.New(t, 101), "node2": network.New(t, 102)}
-	w := newWorld(t, kubernetesserver.Start(t, o), alone)
+	w := newWorld(t, kubernetesserver.Start(t, o), singleServer)
 	listen := fmt.Sprint("127.0.0.1:", leases)
 	w.serve("--lease-listen", listen, "--lease-urls", "http://"+listen)
 	beats := system.NewBeats(w.Machine)

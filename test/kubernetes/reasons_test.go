@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// TestOnKubernetesEnds: how shards end that do not finish, and what the user reads.
+// TestOnKubernetesEnds checks what the user reads about shards that fail.
 func TestOnKubernetesEnds(t *testing.T) {
 	for _, end := range []struct {
 		name   string
@@ -40,7 +40,8 @@ func TestOnKubernetesEnds(t *testing.T) {
 }
 
 // TestOnKubernetesExecutorDoesNotStart: if a node cannot execute the program, the container runtime notices it only
-// when the container counts as started, and reports it only in the container's output. The cause is taken from there.
+// after the container counts as started, and reports it only in the container's output. So the cause must be taken from
+// the output.
 func TestOnKubernetesExecutorDoesNotStart(t *testing.T) {
 	w := onShared(t)
 	noProgram := filepath.Join(t.TempDir(), "executor")
@@ -75,7 +76,7 @@ func TestOnKubernetesImageThatIsNotThere(t *testing.T) {
 	w.job("j", "a", nil)
 	id := w.Trigger("j")
 	for attempt := range 5 {
-		w.Until("the pod is given up", func() string {
+		w.Until("the pod is abandoned", func() string {
 			if s := w.Execution(id).Shards[0]; s.Attempt <= attempt+1 && s.State != "FAILED" {
 				return fmt.Sprintf("%+v", s)
 			}
@@ -118,7 +119,8 @@ func TestOnKubernetesRefused(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesWaits: what a shard waits for, and that it runs once it is available.
+// TestOnKubernetesWaits checks that the explanation says what a shard waits for, and that the shard runs once that is
+// available.
 func TestOnKubernetesWaits(t *testing.T) {
 	t.Run("room", func(t *testing.T) {
 		w := onShared(t)
@@ -126,7 +128,7 @@ func TestOnKubernetesWaits(t *testing.T) {
 		w.App("a", only("exit 0"), nil)
 		w.job("j", "a", system.Doc{"cpuCount": 1000})
 		id := w.Trigger("j")
-		w.explained("j", "CPU")
+		w.awaitExplanation("j", "CPU")
 		w.Update("j", system.Doc{"cpuCount": 0.1})
 		w.OK("POST", "/api/execution/"+id+"/kill", "")
 		w.Run("j", "FINISHED")
@@ -137,22 +139,22 @@ func TestOnKubernetesWaits(t *testing.T) {
 		w.App("a", only("exit 0"), nil)
 		w.job("j", "a", nil)
 		quota := "/api/v1/namespaces/" + w.namespace + "/resourcequotas"
-		for _, q := range []struct{ resource, most, words string }{{"pods", "0", "exceeded quota"},
+		for _, q := range []struct{ resource, limit, words string }{{"pods", "0", "exceeded quota"},
 			{"limits.cpu", "8", "must specify limits.cpu"}} {
 			w.k.OK(t, "POST", quota, fmt.Sprintf(`{"metadata":{"name":"some"},"spec":{"hard":{%q:%q}}}`, q.resource,
-				q.most), nil)
+				q.limit), nil)
 			w.Until("the quota is in force", func() string {
 				var now struct {
 					Status struct{ Hard map[string]string }
 				}
 				w.k.OK(t, "GET", quota+"/some", "", &now)
-				if now.Status.Hard[q.resource] != q.most {
+				if now.Status.Hard[q.resource] != q.limit {
 					return "it is not"
 				}
 				return ""
 			})
 			id := w.Trigger("j")
-			w.explained("j", q.words)
+			w.awaitExplanation("j", q.words)
 			w.k.OK(t, "DELETE", quota+"/some", "", nil)
 			w.Await(id, "FINISHED")
 		}
@@ -163,14 +165,14 @@ func TestOnKubernetesWaits(t *testing.T) {
 func cordoned(t *testing.T, w *world) {
 	w.App("a", only("exit 0"), nil)
 	w.job("j", "a", nil)
-	cordon := func(so string) {
+	setCordoned := func(cordoned string) {
 		t.Helper()
-		if a := w.k.Call(t, "PATCH", "/api/v1/nodes/node1", `{"spec":{"unschedulable":`+so+`}}`,
+		if a := w.k.Call(t, "PATCH", "/api/v1/nodes/node1", `{"spec":{"unschedulable":`+cordoned+`}}`,
 			"application/merge-patch+json"); a.Status != 200 {
 			t.Fatalf("cordon: %d %s", a.Status, a.Body)
 		}
 	}
-	cordon("true")
+	setCordoned("true")
 	id := w.Trigger("j")
 	w.Until("a shard waits for the node", func() string {
 		x := w.Explain("j")
@@ -182,6 +184,6 @@ func cordoned(t *testing.T, w *world) {
 		}
 		return fmt.Sprintf("%+v", x)
 	})
-	cordon("false")
+	setCordoned("false")
 	w.Await(id, "FINISHED")
 }

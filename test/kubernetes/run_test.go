@@ -108,8 +108,7 @@ func TestOnKubernetesOutput(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesKeptPods: the requested number of a job's runs is kept, with the pods of all their shards and their
-// output.
+// TestOnKubernetesKeptPods: the server keeps the pods, and so the output, of as many runs of a job as --keep-pods says.
 func TestOnKubernetesKeptPods(t *testing.T) {
 	w := onShared(t)
 	w.serve("--keep-pods", "finished=1,failed=2")
@@ -117,14 +116,14 @@ func TestOnKubernetesKeptPods(t *testing.T) {
 	w.App("bad", only("echo said; exit 3"), nil)
 	w.job("good", "good", nil)
 	w.job("bad", "bad", nil)
-	kept := func(job, end string, most int) (tasks []string) {
-		for range most + 2 {
+	kept := func(job, end string, limit int) (tasks []string) {
+		for range limit + 2 {
 			tasks = append(tasks, w.Run(job, end).Shards[0].TaskID)
 		}
 		gone, tasks := tasks[0], tasks[2:]
-		w.Until(fmt.Sprintf("%d pods of %s are kept", most, job), func() string {
+		w.Until(fmt.Sprintf("%d pods of %s are kept", limit, job), func() string {
 			pods := w.pods(job)
-			if len(pods) != most {
+			if len(pods) != limit {
 				return fmt.Sprintf("there are %d", len(pods))
 			}
 			return ""
@@ -161,8 +160,8 @@ func TestOnKubernetesKill(t *testing.T) {
 		return ""
 	})
 	for _, p := range w.pods("j") {
-		w.told(p.Metadata.Name, "Launched", "triggered by a request, placed on node ")
-		w.told(p.Metadata.Name, "Killed", "its end was requested: ")
+		w.awaitEvent(p.Metadata.Name, "Launched", "triggered by a request, placed on node ")
+		w.awaitEvent(p.Metadata.Name, "Killed", "its end was requested: ")
 	}
 	release()
 	w.Run("j", "FINISHED")
@@ -197,7 +196,7 @@ func TestOnKubernetesNames(t *testing.T) {
 	w.OnceEach()
 }
 
-// TestOnKubernetesDaemon: a daemon runs each fire once, also when the server is replaced.
+// TestOnKubernetesDaemon: a daemon runs each fire once, even while the server is killed and restarted.
 func TestOnKubernetesDaemon(t *testing.T) {
 	w := onShared(t)
 	w.serve()

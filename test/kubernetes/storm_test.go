@@ -11,15 +11,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-var stormSeed = flag.Uint64("storm.seed", 0, "which random choices the storm makes; 0 for others each time")
+var stormSeed = flag.Uint64("storm.seed", 0, "the seed of the storm's random choices; 0 for a new seed each time")
 
 // TestOnKubernetesStorm runs two servers with a database. It kills and freezes the leader, the database and each part
 // of the Kubernetes in random order, while crons fire and triggers arrive: every loss is reported, nothing runs
 // twice, and no two runs overlap.
 //
-// Only a killed containerd loses something: afterwards it does not know the container that it was just starting. The
-// kubelet reports that the container ended with status 255, or with another one without having started, or starts it
-// a second time, which does not run a task that had started. So the shard is lost, and reported as such.
+// Only the kill of a containerd can lose a shard: afterwards containerd does not know the container that it was just
+// starting. The kubelet then reports that the container ended with status 255, or with another status without having
+// started. Or the kubelet starts the container a second time, and that start does not run a task that had started. In
+// each case the shard is lost, and reported as lost.
 func TestOnKubernetesStorm(t *testing.T) {
 	w, c := onOwnWithTwo(t, 1)
 	seed := *stormSeed
@@ -40,9 +41,9 @@ func TestOnKubernetesStorm(t *testing.T) {
 			return ""
 		})
 	}
-	pass := func(most time.Duration) {
+	pass := func(limit time.Duration) { // waits for a random time
 		t.Helper()
-		until := time.Now().Add(time.Duration(random.Float64() * float64(most)))
+		until := time.Now().Add(time.Duration(random.Float64() * float64(limit)))
 		c.Until("some time has passed", func() string {
 			if time.Now().Before(until) {
 				return "not yet"
@@ -68,13 +69,13 @@ func TestOnKubernetesStorm(t *testing.T) {
 			c.Database.Resume(t)
 		}},
 	}
-	broken := func(part *kubernetesserver.Part, how string, breaks, mends func(testing.TB), most time.Duration) {
+	addFault := func(part *kubernetesserver.Part, how string, start, end func(testing.TB), limit time.Duration) {
 		faults = append(faults, fault{part.String() + " is " + how, func(key string) {
 			storm.Ask(key)
-			pass(time.Second) // during which its pod is started
-			breaks(t)
-			pass(most)
-			mends(t)
+			pass(time.Second) // during which the pod of the triggered run is started
+			start(t)
+			pass(limit)
+			end(t)
 		}})
 	}
 	containerd := w.k.Nodes[0].Containerd
@@ -84,8 +85,8 @@ func TestOnKubernetesStorm(t *testing.T) {
 		if part == w.k.API || part == w.k.Etcd {
 			frozen = 20 * time.Second // longer than a session with the cluster lasts without a message
 		}
-		broken(part, "killed", func(testing.TB) { part.Kill() }, part.Restart, 3*time.Second)
-		broken(part, "frozen", part.Pause, part.Resume, frozen)
+		addFault(part, "killed", func(testing.TB) { part.Kill() }, part.Restart, 3*time.Second)
+		addFault(part, "frozen", part.Pause, part.Resume, frozen)
 	}
 	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	for i, f := range faults {
@@ -94,7 +95,7 @@ func TestOnKubernetesStorm(t *testing.T) {
 		began := time.Now()
 		f.do(fmt.Sprint("in fault ", i))
 		leader = c.AwaitLeader()
-		ask(fmt.Sprint("behind fault ", i))
+		ask(fmt.Sprint("after fault ", i))
 		t.Logf("%s: a trigger was accepted %.1f s later", f.name, time.Since(began).Seconds())
 	}
 	t.Log(storm.SettleReported(3*system.ShardsAtOnce, "no longer knows how its container ended",

@@ -16,7 +16,7 @@ import (
 
 // verdict is the answer of a webhook about a pod.
 type verdict struct {
-	refusal string // why it is rejected; "" if it is not
+	refusal string // why the pod is rejected; "" if it is allowed
 	patch   []any  // a JSON patch
 }
 
@@ -25,11 +25,11 @@ type webhook struct {
 	w     *world
 	path  string // of its configuration
 	asked atomic.Int64
-	quiet chan struct{} // closed when it may answer; nil if it always answers
+	quiet chan struct{} // while it is open, the webhook does not answer; nil if it always answers
 }
 
-// webhook makes the API server call a webhook for pods of the world's namespace, and waits until it does. The caller
-// must remove it.
+// webhook makes the API server call a webhook for pods of the world's namespace, and waits until it does. judge returns
+// the webhook's answer about the pod of a name. The caller must remove the webhook.
 func (w *world) webhook(kind string, quiet chan struct{}, judge func(name string) verdict) *webhook {
 	w.Helper()
 	h := &webhook{w: w, quiet: quiet}
@@ -117,8 +117,8 @@ func (h *webhook) remove() {
 	})
 }
 
-// TestOnKubernetesWebhookRefuses: a shard whose pod a webhook rejects fails with its message, and runs once the
-// webhook is gone.
+// TestOnKubernetesWebhookRefuses: a shard whose pod a webhook rejects fails with the webhook's message. The job runs
+// once the webhook is removed.
 func TestOnKubernetesWebhookRefuses(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -130,13 +130,13 @@ func TestOnKubernetesWebhookRefuses(t *testing.T) {
 	if e := w.Run("j", "FAILED"); !strings.Contains(e.Shards[0].FailureCause, why) {
 		t.Errorf("the cause is %q", e.Shards[0].FailureCause)
 	}
-	w.explained("j", why)
+	w.awaitExplanation("j", why)
 	h.remove()
 	w.Run("j", "FINISHED")
 }
 
-// TestOnKubernetesWebhookQuiet: a shard that waits for a webhook without an answer says so, and runs once the webhook
-// is gone.
+// TestOnKubernetesWebhookQuiet: the explanation says that a shard waits for a webhook that does not answer. The shard
+// runs once the webhook is removed.
 func TestOnKubernetesWebhookQuiet(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -147,16 +147,16 @@ func TestOnKubernetesWebhookQuiet(t *testing.T) {
 	h := w.webhook("validating", quiet, nil)
 	defer h.remove()
 	id := w.Trigger("j")
-	w.explained("j", "failed calling webhook")
-	w.explained("j", "pods.example.com")
+	w.awaitExplanation("j", "failed calling webhook")
+	w.awaitExplanation("j", "pods.example.com")
 	h.remove()
 	w.Await(id, "FINISHED")
 	w.OnceEach()
 }
 
 // TestOnKubernetesWebhookChanges: a webhook may add labels and containers, and change the image; changes that are not
-// allowed are reported. A container that it adds does not prevent the task from running or ending, even if it cannot
-// be started itself.
+// allowed are reported. A container that a webhook adds does not prevent the task from running or ending, even if the
+// container cannot be started.
 func TestOnKubernetesWebhookChanges(t *testing.T) {
 	w := onShared(t)
 	w.serve()

@@ -43,6 +43,7 @@ func TestTheClusterIsShownAsTheMasterHasIt(t *testing.T) {
 	})
 }
 
+// differs returns "" if got is want, and otherwise got.
 func differs(got, want string) string {
 	if got == want {
 		return ""
@@ -50,10 +51,10 @@ func differs(got, want string) string {
 	return got
 }
 
-// inUse is the size and the use of an agent.
-type inUse struct{ cpus, usedCPUs, memory, usedMemory float64 }
+// usage is the size and the use of an agent.
+type usage struct{ cpus, usedCPUs, memory, usedMemory float64 }
 
-// view is the part of GET /api/cluster that is checked.
+// view contains the fields of GET /api/cluster that the test checks.
 type view struct {
 	Agents []struct {
 		ID       string
@@ -69,11 +70,11 @@ func clusterView(t *testing.T, c *system.Cluster) (v view) {
 	return v
 }
 
-func shownAgents(t *testing.T, c *system.Cluster) map[string]inUse {
+func shownAgents(t *testing.T, c *system.Cluster) map[string]usage {
 	t.Helper()
-	all := map[string]inUse{}
+	all := map[string]usage{}
 	for _, a := range clusterView(t, c).Agents {
-		all[a.ID] = inUse{a.CPUs.Total, a.CPUs.Used, a.MemoryMB.Total, a.MemoryMB.Used}
+		all[a.ID] = usage{a.CPUs.Total, a.CPUs.Used, a.MemoryMB.Total, a.MemoryMB.Used}
 	}
 	return all
 }
@@ -88,8 +89,8 @@ func stateOf(t *testing.T, c *system.Cluster, id string) string {
 	return "not known"
 }
 
-// masterAgents returns the master's own report.
-func masterAgents(t *testing.T, c *system.Cluster) map[string]inUse {
+// masterAgents returns the size and the use of the agents as the master reports them.
+func masterAgents(t *testing.T, c *system.Cluster) map[string]usage {
 	t.Helper()
 	type amount []struct {
 		Name   string
@@ -117,9 +118,9 @@ func masterAgents(t *testing.T, c *system.Cluster) map[string]inUse {
 		}
 		return n
 	}
-	all := map[string]inUse{}
+	all := map[string]usage{}
 	for _, a := range answer.Agents.Agents {
-		all[a.Info.ID.Value] = inUse{sum(a.Total, "cpus"), sum(a.Allocated, "cpus") - sum(a.Offered, "cpus"),
+		all[a.Info.ID.Value] = usage{sum(a.Total, "cpus"), sum(a.Allocated, "cpus") - sum(a.Offered, "cpus"),
 			sum(a.Total, "mem"), sum(a.Allocated, "mem") - sum(a.Offered, "mem")}
 	}
 	return all

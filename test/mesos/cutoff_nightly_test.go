@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestLeaderCutOff cuts the leader off from its cluster for 70 s, while each of 20 agents runs a shard that may be
-// silent for 15 s only: nothing passes, but no connection is closed. The leader hears nobody, and then everybody. It
-// gives no shard up, and no shard runs twice.
+// TestLeaderCutOff cuts the leader off from its cluster for 70 s: nothing passes, but no connection is closed. Each of
+// 20 agents runs a shard whose executor may be silent for 15 s only. Because all executors are silent at the same time,
+// the leader abandons no shard, and no shard runs twice.
 func TestLeaderCutOff(t *testing.T) {
 	const agents, cut = 20, 70 * time.Second
 	onReal(t, system.Setup{Agents: agents, Resources: "cpus:1;mem:1024"}, func(t *testing.T, c *system.Cluster) {
@@ -26,7 +26,7 @@ func TestLeaderCutOff(t *testing.T) {
 			"unreachableSeconds": 15, "env": env("HOLD", path)})
 		id := c.Trigger("everywhere")
 		c.AwaitStarts(id, agents)
-		c.Until("every executor is heard", func() string {
+		c.Until("every executor has sent a heartbeat", func() string {
 			var view struct {
 				Executors []struct{ LastHeartbeat *time.Time }
 			}
@@ -38,7 +38,7 @@ func TestLeaderCutOff(t *testing.T) {
 				}
 			}
 			if heard < agents {
-				return fmt.Sprintf("%d are", heard)
+				return fmt.Sprintf("%d have", heard)
 			}
 			return ""
 		})
@@ -46,10 +46,10 @@ func TestLeaderCutOff(t *testing.T) {
 		time.Sleep(cut)
 		proxy.Heal()
 		c.Ready()
-		time.Sleep(time.Minute) // whatever the leader gives up in silence, it would have by now
+		time.Sleep(time.Minute) // after this time, the leader would have abandoned the shards
 		for _, s := range c.AwaitShards(id, "RUNNING").Shards {
 			if s.Attempt != 1 {
-				t.Errorf("given up: %+v", s)
+				t.Errorf("abandoned: %+v", s)
 			}
 		}
 		release()

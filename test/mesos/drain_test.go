@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDrainedMachine drains the machine on which a daemon's shards and a shard of an execution run. The daemon's shards
-// move to the other machine as soon as there is one; the other shard may finish. Then nothing is left.
+// TestDrainedMachine drains the machine on which two shards of a daemon and a shard of an execution run. The daemon's
+// shards move to another machine as soon as there is one. The execution's shard may finish. Then the drain is complete.
 func TestDrainedMachine(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -57,7 +57,7 @@ func TestDrainedMachine(t *testing.T) {
 		}
 		release()
 		if e := c.Await(once, "FINISHED"); e.Shards[0].Attempt != 1 || e.Shards[0].Agent != from {
-			t.Errorf("it did not finish where it ran: %+v", e)
+			t.Errorf("the shard did not finish where it ran: %+v", e)
 		}
 		c.Until("the machine is drained", func() string {
 			if n, drained := left(); n != 0 || !drained {
@@ -69,7 +69,7 @@ func TestDrainedMachine(t *testing.T) {
 		d.AwaitRuns(2, func(r system.DaemonRun) bool { return len(last) > 0 && r.Fire > last[len(last)-1].Fire })
 		for _, r := range d.Runs() {
 			if r.Execution == "overlap" {
-				t.Error("a run began while another one of its shard was under way")
+				t.Error("a run began while another run of its shard was in progress")
 			}
 		}
 	})

@@ -41,7 +41,7 @@ func TestFrameworkRemoved(t *testing.T) {
 		// Only an operator knows immediately that the tasks of the former framework have ended.
 		for _, s := range c.Execution(h.Again).Shards {
 			if s.State != "WAITING" {
-				t.Errorf("%+v: want it to wait for the word that its former attempt is over", s)
+				t.Errorf("%+v: want it to wait until its former attempt is known to have ended", s)
 			}
 		}
 		for _, p := range c.Explain("again").Waiting {
@@ -53,14 +53,14 @@ func TestFrameworkRemoved(t *testing.T) {
 	})
 }
 
-// TestTasksOfAnotherFramework: with a framework id that another scheduler registered, its tasks are killed before
-// anything is launched.
+// TestTasksOfAnotherFramework: a server whose framework id was registered by another scheduler kills that scheduler's
+// tasks before it launches anything.
 func TestTasksOfAnotherFramework(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
 		h := c.StartHeldJobs()
 		c.KillServer(1)
-		c.RemoveNode("/registry") // without our records, the id and tasks look like another scheduler's
+		c.RemoveNode("/registry") // without its records, the server takes the id and the tasks for another scheduler's
 		c.StartServer(1)
 		c.AwaitLeader()
 		c.Job("new", "held", nil)
@@ -119,7 +119,7 @@ func TestReserved(t *testing.T) {
 		})
 }
 
-// TestOffersAreGivenBack: while no shard waits and no fire is near, other frameworks get all offers.
+// TestOffersAreGivenBack: while no shard waits and no fire is near, the framework holds no offer.
 func TestOffersAreGivenBack(t *testing.T) {
 	onReal(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

@@ -15,8 +15,9 @@ import (
 )
 
 // TestExclusiveStorm freezes, at random moments and for random times, the agent, the executor, the supervisor or all
-// processes of a machine on which exclusive shards run, until shards were frozen 200 times. No shard may ever run twice
-// at once. Only as a whole machine goes on, its processes run until they are killed: the test reports for how long.
+// processes of a machine on which exclusive shards run, until shards were frozen 200 times. Two attempts of a shard
+// must never run at the same time. The exception is a whole machine: when it continues, its processes run until they
+// are killed. The test reports for how long.
 func TestExclusiveStorm(t *testing.T) {
 	const tries = 200
 	onReal(t, system.Setup{Agents: 2, MissedPings: 1000}, func(t *testing.T, c *system.Cluster) {
@@ -25,16 +26,16 @@ func TestExclusiveStorm(t *testing.T) {
 		for n := range 20 {
 			beats.Trigger(fmt.Sprintf("alone-%d", n), true)
 		}
-		those := func(n int, of []int) []int { // the processes among them that are on a machine
-			return slices.DeleteFunc(c.MachineProcesses(n), func(pid int) bool { return !slices.Contains(of, pid) })
+		onMachine := func(n int, pids []int) []int { // the processes among pids that run on machine n
+			return slices.DeleteFunc(c.MachineProcesses(n), func(pid int) bool { return !slices.Contains(pids, pid) })
 		}
 		freeze := map[string]func(n int) (thaw func()){
 			"agent": func(n int) func() {
 				c.Mesos.SignalAgent(n, syscall.SIGSTOP)
 				return func() { c.Mesos.SignalAgent(n, syscall.SIGCONT) }
 			},
-			"executor":   func(n int) func() { return c.Freeze(those(n, c.Executors())) },
-			"supervisor": func(n int) func() { return c.Freeze(those(n, c.Supervisors())) },
+			"executor":   func(n int) func() { return c.Freeze(onMachine(n, c.Executors())) },
+			"supervisor": func(n int) func() { return c.Freeze(onMachine(n, c.Supervisors())) },
 			"machine":    c.FreezeMachine,
 		}
 		names := slices.Sorted(maps.Keys(freeze))
@@ -57,7 +58,7 @@ func TestExclusiveStorm(t *testing.T) {
 					t.Errorf("%v", o)
 				}
 			}
-			t.Logf("%d tries: %s of agent %d frozen for %s; longest overlap %.2f s; now %v", done, name, n,
+			t.Logf("%d shards frozen so far: %s of agent %d for %s; longest overlap %.2f s; now %v", done, name, n,
 				pause.Round(time.Second), longest, on)
 		}
 		beats.Finish()

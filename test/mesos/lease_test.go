@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestExclusiveJob runs an exclusive shard. It runs on under the next leader. When its machine is frozen for longer
-// than its lease, it runs on the other one, and what is left of it is killed as soon as the machine goes on. Without
-// any server for longer than its lease, it is stopped, and runs again under the next server.
+// TestExclusiveJob runs an exclusive shard. A change of the leader does not interrupt it. When its machine is frozen
+// for longer than its lease, the shard runs on the other machine, and the frozen process is killed as soon as it
+// continues. Without any server for longer than its lease, the shard is stopped, and runs again under the next server.
 func TestExclusiveJob(t *testing.T) {
 	both(t, system.Setup{Agents: 2, MissedPings: 1000}, func(t *testing.T, c *system.Cluster) {
 		addresses := freeAddresses(t, 2)
@@ -39,7 +39,7 @@ func TestExclusiveJob(t *testing.T) {
 			t.Fatalf("attempt %d has not begun", attempt)
 			return 0
 		}
-		gone := func(attempt int) {
+		awaitGone := func(attempt int) {
 			c.Until(fmt.Sprintf("attempt %d is gone", attempt), func() string {
 				if err := syscall.Kill(pid(attempt), 0); !errors.Is(err, syscall.ESRCH) {
 					return fmt.Sprint(err)
@@ -54,7 +54,7 @@ func TestExclusiveJob(t *testing.T) {
 
 		shard := c.AwaitShards(id, "RUNNING").Shards[0]
 		if shard.Attempt != 1 {
-			t.Fatalf("it was lost with its leader: %+v", shard)
+			t.Fatalf("the shard was lost with the leader: %+v", shard)
 		}
 		n := 1
 		if c.AgentID(2) == shard.Agent {
@@ -65,12 +65,12 @@ func TestExclusiveJob(t *testing.T) {
 		c.AwaitStarts(id, 2)
 		t.Logf("it runs elsewhere %s after its machine was frozen", time.Since(frozen).Round(100*time.Millisecond))
 		thaw()
-		gone(1)
+		awaitGone(1)
 
 		stopped := time.Now()
 		c.KillServer(3 - leader)
-		gone(2)
-		t.Logf("it was stopped %s after the last server", time.Since(stopped).Round(100*time.Millisecond))
+		awaitGone(2)
+		t.Logf("the shard was stopped %s after the last server", time.Since(stopped).Round(100*time.Millisecond))
 		start(leader)
 		c.AwaitLeader()
 		c.AwaitStarts(id, 3)
@@ -81,8 +81,8 @@ func TestExclusiveJob(t *testing.T) {
 	})
 }
 
-// TestExclusiveJobByMessages runs an exclusive shard whose executor reaches no server by HTTP: its leases are renewed
-// by messages of Mesos.
+// TestExclusiveJobByMessages runs an exclusive shard whose executor reaches no server by HTTP. Messages of Mesos renew
+// its lease.
 func TestExclusiveJobByMessages(t *testing.T) {
 	onReal(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServer(1, "--lease-urls", "http://"+freeAddresses(t, 1)[0])

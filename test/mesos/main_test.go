@@ -58,8 +58,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// explained waits until the explanation of a job contains these words.
-func explained(c *system.Cluster, job, words string) {
+// awaitExplanation waits until the explanation of a job contains these words.
+func awaitExplanation(c *system.Cluster, job, words string) {
 	c.Helper()
 	c.Until("explain of "+job+" says: "+words, func() string {
 		if text := c.OK("GET", "/api/job/"+job+"/explain", ""); !strings.Contains(text, words) {

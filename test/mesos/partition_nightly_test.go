@@ -13,9 +13,9 @@ import (
 )
 
 // TestPartitions cuts a machine off at random moments and for random times: its agent from the master, its executors
-// from the port for leases, both, or the whole machine from everything. Each agent has a network of its own. An
-// exclusive shard never runs twice at once, and in the end every shard runs and finishes. It needs root: make nightly
-// ONLY=mesos-root.
+// from the port for leases, both, or the whole machine from everything. Each agent has a network of its own. Two
+// attempts of an exclusive shard never run at the same time, and in the end every shard runs and finishes. The test
+// needs root: make nightly ONLY=mesos-root.
 func TestPartitions(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("this needs root: make nightly ONLY=mesos-root runs it")

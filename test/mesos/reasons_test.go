@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// reason is an outcome that a user may encounter, how to cause it, and what the user reads.
+// reason is an outcome that a user may encounter: how to cause it, and what the user reads.
 type reason struct {
 	name string
 	// realOnly is set if cluster/local cannot cause it.
@@ -25,7 +25,7 @@ type reason struct {
 	provoke func(t *testing.T, c *system.Cluster) string
 	state   string   // of each shard
 	cause   []string // words in each shard's failureCause
-	explain string   // words in the meantime in the explanation of the job "once"
+	explain string   // words in the explanation of the job "once" before its execution ends
 }
 
 var reasons = []reason{
@@ -112,7 +112,7 @@ var reasons = []reason{
 		cause: []string{"EXECUTOR_REREGISTRATION_TIMEOUT"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := c.StartHeldJobs()
-			// In this order: each of the two would continue the other, unless it is stopped itself.
+			// Both must be stopped, because each would continue the other.
 			for _, pid := range append(c.Executors(), c.Supervisors()...) {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					c.Fatal(err)
@@ -124,7 +124,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "agent without what it kept", realOnly: true, state: "LOST",
+		name: "agent without its data", realOnly: true, state: "LOST",
 		cause: []string{"AGENT_REMOVED", "a new agent registered at the same address"},
 		// On a busy machine the agent is away for longer than the default of missed pings allows, which would make it
 		// unreachable.
@@ -137,12 +137,12 @@ var reasons = []reason{
 					_ = syscall.Kill(p.PID, syscall.SIGKILL) // it may have ended with another one
 				}
 			}
-			kept, err := os.ReadDir(c.AgentDir(1))
+			entries, err := os.ReadDir(c.AgentDir(1))
 			if err != nil {
 				c.Fatal(err)
 			}
-			for _, each := range kept {
-				if err := os.RemoveAll(filepath.Join(c.AgentDir(1), each.Name())); err != nil {
+			for _, entry := range entries {
+				if err := os.RemoveAll(filepath.Join(c.AgentDir(1), entry.Name())); err != nil {
 					c.Fatal(err)
 				}
 			}
@@ -191,7 +191,7 @@ func TestReasons(t *testing.T) {
 				c.StartServers(1, flags...)
 				id := r.provoke(t, c)
 				if r.explain != "" {
-					explained(c, "once", r.explain)
+					awaitExplanation(c, "once", r.explain)
 				}
 				if r.state == "" {
 					return
@@ -238,7 +238,7 @@ func TestOfferTakenBack(t *testing.T) {
 			t.Errorf("%+v ran on an agent that is gone", e)
 		}
 		if log := c.ServerLog(1); !strings.Contains(log, "INVALID_OFFERS") {
-			t.Errorf("the log does not tell why it was launched twice:\n%s", log)
+			t.Errorf("the log does not say why the shard was launched twice:\n%s", log)
 		}
 		c.OnceEach()
 	})
@@ -262,8 +262,8 @@ func executorDir(t *testing.T, commands string) string {
 	return dir
 }
 
-// limitMemory returns flags with which an agent limits its executors' memory. This needs cgroups of version 1 and the
-// permission to create some; without them the test is skipped.
+// limitMemory returns flags with which an agent limits its executors' memory. It skips the test if it cannot create
+// cgroups of version 1.
 func limitMemory(t *testing.T) []string {
 	t.Helper()
 	name := filepath.Base(filepath.Dir(t.TempDir()))
@@ -288,13 +288,13 @@ func limitMemory(t *testing.T) []string {
 
 // removeCgroups removes a cgroup and those below it.
 func removeCgroups(root string) error {
-	below, err := os.ReadDir(root)
+	entries, err := os.ReadDir(root)
 	if err != nil {
 		return err
 	}
-	for _, each := range below {
-		if each.IsDir() {
-			if err := removeCgroups(filepath.Join(root, each.Name())); err != nil {
+	for _, entry := range entries {
+		if entry.IsDir() {
+			if err := removeCgroups(filepath.Join(root, entry.Name())); err != nil {
 				return err
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestNewReleaseIsFetched: agents cache the executor's binary, but start executors of a new release from its own
-// binary, also when both releases are in the cache.
+// TestNewReleaseIsFetched: agents cache the executor's binary. They still start the executors of a new release from the
+// new binary, even if both releases are in the cache.
 func TestNewReleaseIsFetched(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		first, second := bin.Release(t, "release one"), bin.Release(t, "release two")

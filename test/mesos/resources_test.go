@@ -33,7 +33,7 @@ func TestL7ReservedResourcesAreUsedFirst(t *testing.T) {
 			}
 			release()
 			c.Await(id, "FINISHED")
-			c.Until("all is given back", func() string { return strings.Join(allocated(t, c), " ") })
+			c.Until("all resources are released", func() string { return strings.Join(allocated(t, c), " ") })
 		})
 }
 
@@ -91,11 +91,11 @@ func TestMaintenance(t *testing.T) {
 				t.Fatal(err)
 			}
 			if strings.HasPrefix(cwd, c.Mesos.AgentDir(1)) {
-				t.Errorf("%+v runs on the agent that is about to go", e)
+				t.Errorf("%+v runs on the agent in maintenance", e)
 			}
 		}
 		id := c.Trigger("waits")
-		c.Until("explain says that an agent is about to go", func() string {
+		c.Until("explain says that an agent is in maintenance", func() string {
 			x := c.Explain("waits")
 			if len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "maintenance") {
 				return fmt.Sprintf("%+v", x)

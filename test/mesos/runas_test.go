@@ -10,9 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestRunAs: on agents that run as root, executors run as the framework's user, root here, and the processes of jobs
-// as the user of --run-as. Without that flag an executor that is root runs no job. It needs root: make ci
-// ONLY=mesos-root.
+// TestRunAs: on agents that run as root, executors run as the framework's user, which is root here, and the processes
+// of jobs as the user of --run-as. The test needs root: make ci ONLY=mesos-root.
 func TestRunAs(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")

@@ -15,9 +15,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSilentMachine kills an agent with all its executors, while the master is too patient to notice: their silence is
-// enough. With failover the shard runs on the other agent; without, it is lost, and the job's next execution runs
-// there. Operators are notified of the machine.
+// TestSilentMachine kills an agent with all its executors. The master does not notice it, because it tolerates many
+// missed pings. The server does, because the executors are silent: with failover the shard runs on the other agent;
+// without failover it is lost, and the job's next execution runs on the other agent. Operators are notified.
 func TestSilentMachine(t *testing.T) {
 	both(t, system.Setup{Agents: 2, MissedPings: 1000}, func(t *testing.T, c *system.Cluster) {
 		notified := operators(c)
@@ -110,8 +110,8 @@ func (o *operatorNotices) await(c *system.Cluster, code string) {
 	})
 }
 
-// TestSilentMachineWithItsMaster kills an agent with all its executors together with the leading master. The next
-// master would wait for the agent for minutes. The silence of the executors is enough.
+// TestSilentMachineWithItsMaster kills an agent with all its executors, and the leading master. The next master would
+// wait for the agent for minutes. The server does not, because the executors are silent.
 func TestSilentMachineWithItsMaster(t *testing.T) {
 	both(t, system.Setup{Masters: 3, Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -142,8 +142,8 @@ func TestSilentMachineWithItsMaster(t *testing.T) {
 }
 
 // TestSilentMachineIsBack freezes all processes of a machine for longer than they may be silent. The shard without
-// failover is lost; the one with failover waits, because there is no other agent. When they go on, both tasks are taken
-// back, and their ends count.
+// failover is lost. The shard with failover waits, because there is no other agent. When the processes continue, the
+// server takes both tasks back, and their ends count.
 func TestSilentMachineIsBack(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -176,7 +176,7 @@ func TestSilentMachineIsBack(t *testing.T) {
 // awaitHeartbeat waits until the only executor has sent a heartbeat, and returns when it sent the last one.
 func awaitHeartbeat(c *system.Cluster) (last time.Time) {
 	c.Helper()
-	c.Until("the executor is heard", func() string {
+	c.Until("the executor has sent a heartbeat", func() string {
 		var view struct {
 			Executors []struct{ LastHeartbeat *time.Time }
 		}

@@ -12,8 +12,8 @@ import (
 // TestStorm kills the leading server, the leading master and agents with SIGKILL in turn, while crons fire and
 // triggers arrive: nothing is lost, and nothing runs twice. It runs once with masters that remember their agents, and
 // once with masters that forget everything at a restart. Agents have 20 s to come back before they are unreachable
-// (75 s by default). On a busy machine an agent takes longer than 3 s, and a task that it then does not know counts
-// as started, and so as lost (rule E1).
+// (75 s by default in Mesos). 3 s would not be enough on a busy machine: a launched task that an unreachable agent does
+// not know counts as started, and so as lost (rule E1).
 func TestStorm(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -66,13 +66,13 @@ func TestStorm(t *testing.T) {
 				c.OK("POST", "/api/job/tick/disable", "")
 				t.Log(storm.Settle(false))
 				storm.AskAgain()
-				var cut []system.DaemonRun // interrupted runs may have been repeated
+				var repeated []system.DaemonRun // runs that repeat an interrupted one
 				for _, r := range d.Runs() {
 					if r.Source == "FAILOVER" {
-						cut = append(cut, r)
+						repeated = append(repeated, r)
 					}
 				}
-				d.EachFireOnceBut(cut)
+				d.EachFireOnceBut(repeated)
 			})
 		})
 	}
@@ -122,8 +122,8 @@ func TestExecutorsKilled(t *testing.T) {
 	})
 }
 
-// TestAgentFrozen stops an agent until it is unreachable, and continues it: the explanation says that it does not
-// answer, its tasks keep running, and none of their shards is started on another agent.
+// TestAgentFrozen stops an agent until it is unreachable, and continues it. Meanwhile the explanation says that the
+// agent does not answer. Its tasks keep running, and no shard starts a second time.
 func TestAgentFrozen(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -132,7 +132,7 @@ func TestAgentFrozen(t *testing.T) {
 			c.Mesos.SignalAgent(1, syscall.SIGSTOP)
 			c.AwaitAgentLost(1)
 			for _, job := range []string{"again", "once"} {
-				explained(c, job, "has not answered")
+				awaitExplanation(c, job, "has not answered")
 			}
 			c.Mesos.SignalAgent(1, syscall.SIGCONT)
 			c.Until("the tasks run again", func() string {
@@ -206,8 +206,8 @@ func TestEndedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLaunchLost loses a launch together with the agent that it was sent to and the master that knew about it. No
-// update will ever report that task, so the server asks once the agent is back, and launches the shard again.
+// TestLaunchLost kills the agent that a launch was sent to before it arrives, and the master that knew about it. No
+// update will ever report that task. So the server asks for it when the agent is back, and launches the shard again.
 func TestLaunchLost(t *testing.T) {
 	// On a busy machine the launch is only sent after the agent has missed some pings.
 	both(t, system.Setup{Agents: 1, InMemory: true, MissedPings: 100}, func(t *testing.T, c *system.Cluster) {
@@ -221,7 +221,7 @@ func TestLaunchLost(t *testing.T) {
 		c.Mesos.KillAgent(1)
 		c.Mesos.KillMaster(1)
 		c.Mesos.StartMaster(1)
-		explained(c, "j", "has not answered")
+		awaitExplanation(c, "j", "has not answered")
 		c.Mesos.StartAgent(1)
 		c.Await(id, "FINISHED")
 		c.OnceEach()
