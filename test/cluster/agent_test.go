@@ -57,9 +57,8 @@ func TestAgentRestarted(t *testing.T) {
 	c.OnceEach()
 }
 
-// TestAgentCutOff disconnects an agent from its master for longer than the pings allow, and reconnects it: its tasks
-// become unreachable and come back. Until they are reported, their shards are not started on another agent before the
-// time of rule E4.
+// TestAgentCutOff disconnects an agent from its master until it is unreachable, and reconnects it: its tasks run again,
+// and none of their shards starts a second time, because the agent is back before the time of rule E4.
 func TestAgentCutOff(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -74,8 +73,8 @@ func TestAgentCutOff(t *testing.T) {
 			c.KillAgent(2) // so that everything runs on agent 1
 			h := c.StartHeldJobs()
 			test.cut(proxy)
-			if test.name != "half closed" { // the agent notices this at once and reconnects
-				c.Until("explain says that the agent is away", func() string {
+			if test.name != "half closed" { // in that case the agent notices it at once and reconnects
+				c.Until("explain says that the agent has not answered", func() string {
 					x := c.Explain("once")
 					if !strings.Contains(fmt.Sprint(x.Notes), "has not answered") {
 						return fmt.Sprintf("%+v", x)
@@ -105,8 +104,8 @@ func TestAgentCutOff(t *testing.T) {
 	}
 }
 
-// TestAgentGone ends an agent permanently with everything that ran there. Shards with failover run again on the other
-// agent; those without become LOST, with a reason (rule E2).
+// TestAgentGone kills an agent with everything that ran there, and marks it gone. Shards with failover run again on the
+// other agent. Shards without failover become LOST, with a reason (rule E2).
 func TestAgentGone(t *testing.T) {
 	c, _ := twoAgents(t)
 	c.KillAgent(2)
@@ -136,7 +135,7 @@ func TestAgentGone(t *testing.T) {
 			}
 		} `json:"get_agents"`
 	}
-	c.Until("the master knows that it is away", func() string {
+	c.Until("the master knows that the agent is inactive", func() string {
 		if err := json.Unmarshal([]byte(c.Operate(`{"type":"GET_AGENTS"}`)), &agents); err != nil {
 			t.Fatal(err)
 		}

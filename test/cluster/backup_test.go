@@ -15,7 +15,7 @@ import (
 )
 
 // TestBackupAndRestore: a lost namespace is restored from a backup that was taken while a server led. A run that
-// continued all the time is found again and finishes.
+// continued all the time is taken over by the next server and finishes.
 func TestBackupAndRestore(t *testing.T) {
 	c := start(t, 1)
 	hold, release := c.Hold()
@@ -27,14 +27,14 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// typed runs the line of the document that begins with words, with behind appended.
-	typed := func(words, behind string) (said string, err error) {
+	// runLine runs the first line of the block in the document that begins with words, with suffix appended.
+	runLine := func(words, suffix string) (said string, err error) {
 		line := regexp.MustCompile("(?m)^```sh\n(" + words + " .*)$").FindStringSubmatch(string(document))
 		if line == nil {
 			t.Fatalf("docs/upgrade.md has no block that begins with %s", words)
 		}
 		cmd := exec.Command("sh", "-c", strings.NewReplacer("h1:2181,h2:2181", c.ZK, " --zk-digest-file FILE",
-			"").Replace(line[1])+behind)
+			"").Replace(line[1])+suffix)
 		cmd.Dir = c.Dir
 		cmd.Env = []string{"HOME=" + filepath.Join(c.Dir, "home"),
 			"PATH=" + filepath.Dir(bin.Scheduler()) + ":" + os.Getenv("PATH")}
@@ -45,14 +45,14 @@ func TestBackupAndRestore(t *testing.T) {
 	if err := os.WriteFile(file, []byte("an older one"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := typed("scheduler backup", " --zk-namespace nothing"); err == nil ||
+	if said, err := runLine("scheduler backup", " --zk-namespace nothing"); err == nil ||
 		!strings.Contains(said, "no server has led there") {
-		t.Errorf("a namespace that is not there: %v\n%s", err, said)
+		t.Errorf("a namespace that does not exist: %v\n%s", err, said)
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != "an older one" {
-		t.Errorf("a backup that failed has left of the older one %q, %v", kept, err)
+		t.Errorf("after a failed backup the file contains %q, %v; want the older backup", kept, err)
 	}
-	if said, err := typed("scheduler backup", ""); err != nil || !strings.Contains(said, "keys and secrets") {
+	if said, err := runLine("scheduler backup", ""); err != nil || !strings.Contains(said, "keys and secrets") {
 		t.Fatalf("scheduler backup: %v\n%s", err, said)
 	}
 	info, err := os.Stat(file)
@@ -63,9 +63,9 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, err := typed("scheduler restore", ""); err == nil ||
+	if said, err := runLine("scheduler restore", ""); err == nil ||
 		!strings.Contains(said, "the namespace is not empty") {
-		t.Errorf("restored over what is there: %v\n%s", err, said)
+		t.Errorf("restored over existing data: %v\n%s", err, said)
 	}
 	c.StopServer(1)
 	c.RemoveNode("")
@@ -88,14 +88,14 @@ func TestBackupAndRestore(t *testing.T) {
 		if err := os.WriteFile(file, refused.input, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if said, err := typed("scheduler restore", ""); err == nil || !strings.Contains(said, refused.want) {
+		if said, err := runLine("scheduler restore", ""); err == nil || !strings.Contains(said, refused.want) {
 			t.Errorf("a backup to be refused, want %q: %v\n%s", refused.want, err, said)
 		}
 	}
 	if err := os.WriteFile(file, ofUser, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := typed("scheduler restore", " --open"); err != nil {
+	if said, err := runLine("scheduler restore", " --open"); err != nil {
 		t.Fatalf("scheduler restore: %v\n%s", err, said)
 	}
 	c.StartServer(1)

@@ -10,14 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestRefusedAtStart: permanent errors end the server with status 1 and a message that says what to do.
+// TestRefusedAtStart: permanent errors end the server with status 1 or 2 and a message that names what is wrong.
 func TestRefusedAtStart(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
 	with := func(zk, mesos string, args ...string) *exec.Cmd {
-		old, masters := c.ZK, c.Masters
+		oldZK, oldMasters := c.ZK, c.Masters
 		c.ZK, c.Masters = zk, mesos
-		defer func() { c.ZK, c.Masters = old, masters }()
+		defer func() { c.ZK, c.Masters = oldZK, oldMasters }()
 		return c.ServerCommand(9, args...)
 	}
 	for _, test := range []struct {
@@ -41,7 +41,7 @@ func TestRefusedAtStart(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			status, said := c.Fails(test.cmd)
 			if status != 1 && status != 2 {
-				t.Errorf("status %d, want 1", status)
+				t.Errorf("status %d, want 1 or 2", status)
 			}
 			for _, want := range test.want {
 				if !strings.Contains(said, want) {
@@ -49,14 +49,14 @@ func TestRefusedAtStart(t *testing.T) {
 				}
 			}
 			if strings.Contains(said, "just-one-word") {
-				t.Errorf("it shows what is in a secret file: %s", said)
+				t.Errorf("it shows the content of a secret file: %s", said)
 			}
 		})
 	}
 }
 
-// TestHealsWithTime: if ZooKeeper or Mesos is unreachable or rejects the server, it waits, says what is wrong, and
-// works once that is fixed.
+// TestHealsWithTime: if ZooKeeper or Mesos is unreachable or rejects the server, the server waits, says what is wrong,
+// and works once that is fixed.
 func TestHealsWithTime(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

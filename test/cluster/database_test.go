@@ -22,7 +22,7 @@ func TestRegistryInSQL(t *testing.T) {
 	leader := c.AwaitLeader()
 	storm := system.NewStorm(c.Machine)
 	ask := func(key string) {
-		c.Until("a run is accepted", func() string {
+		c.Until("a trigger is accepted", func() string {
 			if !storm.Ask(key) {
 				return "not yet"
 			}
@@ -51,8 +51,8 @@ func TestRegistryInSQL(t *testing.T) {
 	t.Log(storm.Settle(false))
 }
 
-// TestCutFromTheDatabase: a leader that loses the database stops acting, another one leads, and the old one becomes a
-// standby when it is reconnected.
+// TestCutFromTheDatabase: a leader that loses the database stops acting, another server leads, and the old leader
+// becomes a standby when it is reconnected.
 func TestCutFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	c := system.NewClusterInSQL(t, bin, mariadb.Start(t), nil)
@@ -76,7 +76,7 @@ func TestCutFromTheDatabase(t *testing.T) {
 }
 
 // TestMoveFromZooKeeper: a cluster moves from ZooKeeper to a database by backup and restore, and back. A run that
-// continued all the time is found again and finishes.
+// continued all the time is taken over by each next server and finishes.
 func TestMoveFromZooKeeper(t *testing.T) {
 	c := start(t, 1)
 	hold, release := c.Hold()
@@ -85,31 +85,32 @@ func TestMoveFromZooKeeper(t *testing.T) {
 	id := c.Trigger("long")
 	task := c.AwaitShards(id, "RUNNING").Shards[0].TaskID
 	backup := filepath.Join(c.Dir, "elasticjob.backup")
-	typed := func(registry []string, variables, line string) {
+	// run runs a line of a shell, whose arguments are the flags of the registry.
+	run := func(registry []string, variable, line string) {
 		c.Helper()
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir, cmd.Args = c.Dir, append(cmd.Args, append([]string{"sh"}, registry...)...)
 		cmd.Env = []string{"HOME=" + c.Dir, "PATH=" + filepath.Dir(bin.Scheduler()) + ":" + os.Getenv("PATH"),
-			variables}
+			variable}
 		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, said)
 		}
 	}
 	c.StopServer(1)
-	typed([]string{"--zk", c.ZK}, "", `scheduler backup "$@" --output `+backup)
+	run([]string{"--zk", c.ZK}, "", `scheduler backup "$@" --output `+backup)
 	c.Database = mariadb.Start(t)
 	c.Registry = c.Database.Database(t)
 	inSQL := "ELASTICJOB_REGISTRY=" + c.Registry
-	typed(nil, inSQL, "scheduler restore <"+backup)
+	run(nil, inSQL, "scheduler restore <"+backup)
 	c.StartServers(1)
 	if now := c.AwaitShards(id, "RUNNING").Shards[0].TaskID; now != task {
 		t.Errorf("task %s runs, was %s", now, task)
 	}
 	c.StopServer(1)
-	typed(nil, inSQL, "scheduler backup --output "+backup)
+	run(nil, inSQL, "scheduler backup --output "+backup)
 	c.Database = nil
 	c.RemoveNode("")
-	typed([]string{"--zk", c.ZK}, "", `scheduler restore "$@" --open <`+backup)
+	run([]string{"--zk", c.ZK}, "", `scheduler restore "$@" --open <`+backup)
 	c.StartServers(1)
 	if now := c.AwaitShards(id, "RUNNING").Shards[0].TaskID; now != task {
 		t.Errorf("task %s runs, was %s", now, task)

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// points are the failure points at which a server kills itself, one after the other; ":n" means at the n-th time.
+// points are failure points, at each of which a server kills itself; ":n" means when it gets there for the n-th time.
 var points = []string{
 	"before-commit:2", "after-commit:2", "before-accept", "after-accept", "before-ack:2", "after-ack",
 	"before-kill", "config-committed", "term-begun", "before-subscribe", "after-subscribe",
@@ -46,7 +46,7 @@ func TestLeaderKilled(t *testing.T) {
 		c.Via(leader)
 		storm.Ask(fmt.Sprint("calm-", round))
 		at := time.Now().Add(time.Duration(random.Float64() * float64(time.Second)))
-		c.Until("the leader has had its time", func() string {
+		c.Until("the time of the kill has come", func() string {
 			if time.Now().Before(at) {
 				return "not yet"
 			}
@@ -72,7 +72,7 @@ func TestLeaderKilled(t *testing.T) {
 			} {
 				_, _ = c.Try(r[0], r[1], r[2])
 			}
-			return "it lives"
+			return "it is still running"
 		})
 		ended := time.Now()
 		c.Reap(armed)
@@ -84,7 +84,7 @@ func TestLeaderKilled(t *testing.T) {
 		}
 	}
 	for round := range points {
-		c.Until("what was asked at a kill is accepted", func() string {
+		c.Until("the trigger that was sent during the kill is accepted", func() string {
 			if !storm.Ask(fmt.Sprint("late-", round)) {
 				return "not yet"
 			}
@@ -93,7 +93,7 @@ func TestLeaderKilled(t *testing.T) {
 	}
 	c.OK("POST", "/api/job/victim/disable", "")
 	slices.Sort(took)
-	t.Logf("%d leaders killed, %d of them at failure points; the next was ready after %v, median, and %v (session timeout %v): %s",
+	t.Logf("%d leaders killed, %d of them at failure points; the next was ready after %v (median) and %v (longest), with a session timeout of %v: %s",
 		kills, len(points), took[len(took)/2], took[len(took)-1], c.SessionTimeout, storm.Settle(false))
 }
 
@@ -106,7 +106,7 @@ func TestHandOver(t *testing.T) {
 	var took []time.Duration
 	for range 4 {
 		leader := c.AwaitLeader()
-		c.Until("a run is under way", func() string {
+		c.Until("a shard is running", func() string {
 			if x := c.Explain("patient"); len(x.Running) == 0 {
 				return fmt.Sprintf("%+v", x)
 			}
@@ -127,7 +127,7 @@ func TestHandOver(t *testing.T) {
 	t.Logf("the next leader was ready after %v: %s", took, storm.Settle(false))
 }
 
-// TestFollowers: any server answers every request, forwards writes, streams logs, and names the leader.
+// TestFollowers: a follower answers every request, forwards writes, streams logs, and names the leader.
 func TestFollowers(t *testing.T) {
 	c := start(t, 3)
 	leader := c.AwaitLeader()
@@ -151,7 +151,7 @@ func TestFollowers(t *testing.T) {
 	followLog(t, c)
 	// Errors are forwarded unchanged.
 	c.Refused(http.StatusNotFound, "job_not_found", "GET", "/api/job/nobody/explain", "")
-	// Without a leader the answer says so, at once.
+	// Without a leader the answer comes at once: 503, or 200 if the server has become the leader meanwhile.
 	third := 6 - leader - follower
 	c.KillServer(third)
 	c.KillServer(leader)
@@ -164,7 +164,7 @@ func TestFollowers(t *testing.T) {
 	c.Run("through", "FINISHED")
 }
 
-// followLog runs a job, and follows its output to the end through the server that answers now.
+// followLog runs a job, and follows its output to the end through the chosen server.
 func followLog(t *testing.T, c *system.Cluster) {
 	t.Helper()
 	hold := t.TempDir() + "/hold"
@@ -182,7 +182,7 @@ func followLog(t *testing.T, c *system.Cluster) {
 		t.Fatal(err)
 	}
 	if rest, err := io.ReadAll(stream); err != nil || string(rest) != "last\n" {
-		t.Errorf("it goes on with %q, %v", rest, err)
+		t.Errorf("the log continues with %q, %v", rest, err)
 	}
 	c.Await(id, "FINISHED")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestMasterRestarted kills the Mesos, master and agents, and restarts it with and without the master's memory: tasks
-// keep running, and are found again.
+// TestMasterRestarted kills the master and the agents, and restarts them, with and without the master's memory: tasks
+// keep running, and the server takes them over.
 func TestMasterRestarted(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -46,8 +46,8 @@ func TestMasterRestarted(t *testing.T) {
 	}
 }
 
-// TestCutFromMaster disconnects the scheduler from the master, which must not end or give away anything because of
-// that.
+// TestCutFromMaster disturbs the connection between the server and the master in several ways: nothing is lost, and
+// nothing runs twice.
 func TestCutFromMaster(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

@@ -14,24 +14,23 @@ import (
 // request needs a login, even if the registry has no user. Forged forwarded requests are rejected.
 func TestOpenID(t *testing.T) {
 	t.Parallel()
-	there := openid.Start(t)
+	provider := openid.Start(t)
 	c := system.NewCluster(t, bin, 1, nil)
-	const back = "http://localhost:1/api/oidc/callback"
-	c.StartServers(2, "--oidc-issuer", there.URL, "--oidc-client-id", openid.Client, "--oidc-client-secret-file",
-		c.Secret("oidc", openid.Secret),
-		"--oidc-redirect-url", back, "--oidc-role", "admins=admin", "--oidc-role", "ops=operator")
+	const callback = "http://localhost:1/api/oidc/callback"
+	c.StartServers(2, "--oidc-issuer", provider.URL, "--oidc-client-id", openid.Client,
+		"--oidc-client-secret-file", c.Secret("oidc", openid.Secret),
+		"--oidc-redirect-url", callback, "--oidc-role", "admins=admin", "--oidc-role", "ops=operator")
 	leader := c.AwaitLeader()
 	follower := 3 - leader
 	for n := 1; n <= 2; n++ {
 		c.Via(n)
 		c.Refused(http.StatusUnauthorized, "token_missing", "GET", "/api/job/jobs", "")
 	}
-	browser := &http.Client{CheckRedirect: func(*http.Request,
-		[]*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	browser := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	login := func(groups ...string) (*http.Response, []*http.Cookie) {
-		there.Says(map[string]any{"groups": groups})
+		provider.Says(map[string]any{"groups": groups})
 		var answer *http.Response
 		get := func(address string, cookies ...*http.Cookie) {
 			r, err := http.NewRequest("GET", address, nil)
@@ -58,8 +57,8 @@ func TestOpenID(t *testing.T) {
 		})
 		kept := answer.Cookies()
 		get(answer.Header.Get("Location"))
-		if !strings.HasPrefix(answer.Header.Get("Location"), back+"?") {
-			t.Fatalf("the provider sends back to %q", answer.Header.Get("Location"))
+		if !strings.HasPrefix(answer.Header.Get("Location"), callback+"?") {
+			t.Fatalf("the provider redirects to %q", answer.Header.Get("Location"))
 		}
 		get(strings.Replace(answer.Header.Get("Location"), "http://localhost:1", c.ServerURL(follower), 1), kept...)
 		return answer, answer.Cookies()

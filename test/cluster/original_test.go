@@ -100,20 +100,20 @@ func TestOriginalNamespace(t *testing.T) {
 	}
 	c.OK("POST", "/api/job/old_json/disable", "")
 	if now := c.Node("/state/disable/job/old_json"); now != "old_json" {
-		t.Errorf("the mark of old_json holds %q", now)
+		t.Errorf("the mark of old_json contains %q", now)
 	}
 }
 
-// TestForeignTasksEndFirst: with a framework id that another scheduler registered, nothing is launched until the
-// tasks that it left running have ended (rule T8).
-func TestForeignTasksEndFirst(t *testing.T) {
+// TestUnknownTasksEndFirst: with a framework id that another scheduler registered, the server launches nothing until
+// the tasks that the other scheduler left running have ended (rule T8).
+func TestUnknownTasksEndFirst(t *testing.T) {
 	c := start(t, 1)
 	hold, _ := c.Hold()
 	c.App("left", writes, nil)
 	c.Job("left", "left", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", hold)})
 	left := c.AwaitStarts(c.Trigger("left"), 2)
 	c.KillServer(1)
-	// Without our records in the registry, the id and the tasks look like another scheduler's.
+	// Without its records in the registry, the server takes the id and the tasks for another scheduler's.
 	c.RemoveNode("/registry")
 	c.StartServer(1)
 	c.AwaitLeader()
@@ -127,13 +127,13 @@ func TestForeignTasksEndFirst(t *testing.T) {
 	}
 }
 
-// TestEditedByHand: a document that a user edits in ZooKeeper is applied if it is valid. Otherwise the last valid one
-// stays in force, and the job reports the fault.
-func TestEditedByHand(t *testing.T) {
+// TestExternalEdit: a document that a user edits in ZooKeeper is applied if it is valid. Otherwise the last valid
+// version stays in force, and the job's explanation reports the fault.
+func TestExternalEdit(t *testing.T) {
 	c := start(t, 2)
 	c.App("edited", writes, nil)
 	c.Job("edited", "edited", system.Doc{"cron": "0 0 3 * * ?"})
-	next := func(hour string) func() string {
+	checkNextFire := func(hour string) func() string {
 		return func() string {
 			x := c.Explain("edited")
 			if len(x.NextFires) == 0 || x.NextFires[0].Format("15:04") != hour {
@@ -150,23 +150,23 @@ func TestEditedByHand(t *testing.T) {
 		c.SetNode("/config/job/edited", strings.Replace(text, from, to, 1))
 	}
 	edit("0 0 3 * * ?", "0 0 4 * * ?")
-	c.Until("the edit is taken over", next("04:00"))
+	c.Until("the edit is applied", checkNextFire("04:00"))
 	edit("0 0 4 * * ?", "0 0 61 * * ?")
-	c.Until("explain tells of the bad edit, and the last good one stays", func() string {
+	c.Until("explain reports the invalid edit, and the last valid version stays in force", func() string {
 		x := c.Explain("edited")
 		if !strings.Contains(fmt.Sprint(x.Notes), "/config/job/edited") {
 			return fmt.Sprintf("%+v", x)
 		}
-		return next("04:00")()
+		return checkNextFire("04:00")()
 	})
 	c.Run("edited", "FINISHED")
 	edit("0 0 61 * * ?", "0 0 5 * * ?")
-	c.Until("the mended one is taken over", next("05:00"))
+	c.Until("the corrected version is applied", checkNextFire("05:00"))
 	if x := c.Explain("edited"); strings.Contains(fmt.Sprint(x.Notes), "/config/job/edited") {
-		t.Errorf("the bad edit is still reported: %+v", x)
+		t.Errorf("the invalid edit is still reported: %+v", x)
 	}
 	c.Create("/state/disable/job/edited", "edited")
-	c.Until("the mark is taken over", func() string {
+	c.Until("the job is disabled", func() string {
 		if x := c.Explain("edited"); x.State != "DISABLED" {
 			return fmt.Sprintf("%+v", x)
 		}
@@ -200,7 +200,7 @@ func TestAccessControl(t *testing.T) {
 	c.Job("a", "a", nil)
 	c.Run("a", "FINISHED")
 	if _, _, err := c.ZKClient().Get("/teams/a/elasticjob-cloud/config/job/a"); err != zk.ErrNoAuth {
-		t.Errorf("somebody without the digest reads a job: %v", err)
+		t.Errorf("a client without the digest reads a job: %v", err)
 	}
 	for _, test := range []struct {
 		name string

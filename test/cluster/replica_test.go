@@ -26,13 +26,13 @@ func TestFailoverToAReplicaBehind(t *testing.T) {
 	c.App("app", writes, nil)
 	c.Job("kept", "app", nil)
 	c.Run("kept", "FINISHED")
-	changes := func(of *mariadb.Server) (n int64) {
-		if err := of.Root(t).QueryRow("SELECT changes FROM history1.REGISTRY_FENCE").Scan(&n); err != nil {
+	changes := func(db *mariadb.Server) (n int64) {
+		if err := db.Root(t).QueryRow("SELECT changes FROM history1.REGISTRY_FENCE").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	c.Until("the replica has what the database has", func() string {
+	c.Until("the replica has all changes of the database", func() string {
 		if has, want := changes(replica), changes(db); has < want {
 			return fmt.Sprintf("change %d of %d", has, want)
 		}
@@ -89,7 +89,7 @@ func refusesToLead(c *system.Cluster) {
 	until := time.Now().Add(2 * c.SessionTimeout)
 	c.Until("a lease would have ended", func() string {
 		if said := c.WhoLeads(); said != "" {
-			c.Fatalf("a server leads with a database that lacks something, or does not answer%s", said)
+			c.Fatalf("a server leads although the database lacks commits, or is not healthy%s", said)
 		}
 		if time.Now().Before(until) {
 			return "not yet"

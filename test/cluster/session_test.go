@@ -10,10 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSessionExpiry stops the leader with SIGSTOP for longer than its session timeout, ten times, and continues it
-// when another one leads. It must not write any more, and may still send what it had committed only until the new
-// leader has subscribed (promise 3, rules T1-T3). The fence node counts every commit, so that writes of a deposed
-// leader would show there.
+// TestSessionExpiry stops the leader with SIGSTOP for longer than its session timeout, ten times, and continues it when
+// another server leads. The old leader must not write any more (promise 3, rules T1-T3). The fence node counts every
+// commit, so writes of the old leader would show there.
 func TestSessionExpiry(t *testing.T) {
 	const expiries = 10
 	c := start(t, 2)
@@ -29,11 +28,11 @@ func TestSessionExpiry(t *testing.T) {
 		select {
 		case <-passed:
 		case <-time.After(5 * time.Second):
-			t.Error("what was passed on to a leader that answers no more still waits, though another leads")
+			t.Error("a request that was forwarded to the frozen leader still waits, although another server leads")
 		}
 		before := fence(c)
 		c.SignalServer(old, syscall.SIGCONT)
-		c.Until("the old leader knows that its term is over and follows", func() string {
+		c.Until("the old leader has become a standby", func() string {
 			c.Via(old)
 			defer c.Via(next)
 			a, err := c.Try("GET", "/readyz", "")
@@ -47,10 +46,10 @@ func TestSessionExpiry(t *testing.T) {
 		})
 		// The new leader continues to write. Each of its commits increments the version of the fence node by one.
 		storm.Ask(fmt.Sprint("after-", round))
-		c.Until("the new leader has gone on", func() string {
+		c.Until("the new leader has committed three more times", func() string {
 			after := fence(c)
 			if after.Term != before.Term {
-				t.Errorf("term %d after term %d: another server leads", after.Term, before.Term)
+				t.Errorf("term %d after term %d: the leader has changed again", after.Term, before.Term)
 				return ""
 			}
 			if after.Commit < before.Commit+3 {
@@ -58,7 +57,7 @@ func TestSessionExpiry(t *testing.T) {
 			}
 			if foreign := int64(after.version-before.version) - (after.Commit - before.Commit); foreign != 0 {
 				written++
-				t.Errorf("promise 3: %d writes of somebody else than the leader: %+v, then %+v", foreign, before,
+				t.Errorf("promise 3: %d writes by another server than the leader: %+v, then %+v", foreign, before,
 					after)
 			}
 			return ""

@@ -47,8 +47,8 @@ func startSecured(t *testing.T, servers int) *secured {
 
 func (c *secured) dir(n int) string { return filepath.Join(c.Dir, fmt.Sprint("tls-", n)) }
 
-// shown returns the certificate that a server presents on a new connection.
-func (c *secured) shown(n int) []byte {
+// presented returns the certificate that a server presents on a new connection.
+func (c *secured) presented(n int) []byte {
 	c.Helper()
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(c.ServerURL(n), "https://"), &tls.Config{RootCAs: c.ca.Pool()})
 	if err != nil {
@@ -58,13 +58,13 @@ func (c *secured) shown(n int) []byte {
 	return conn.ConnectionState().PeerCertificates[0].Raw
 }
 
-// awaitShown waits until a server presents the certificate of a pair.
-func (c *secured) awaitShown(n int, p certificates.Pair) {
+// awaitPresented waits until a server presents the certificate of a pair.
+func (c *secured) awaitPresented(n int, p certificates.Pair) {
 	c.Helper()
 	want, _ := pem.Decode(p.Cert)
-	c.Until(fmt.Sprintf("server %d shows its new certificate", n), func() string {
-		if !bytes.Equal(c.shown(n), want.Bytes) {
-			return "it shows the old one"
+	c.Until(fmt.Sprintf("server %d presents its new certificate", n), func() string {
+		if !bytes.Equal(c.presented(n), want.Bytes) {
+			return "it presents another one"
 		}
 		return ""
 	})
@@ -106,8 +106,8 @@ func TestTLS(t *testing.T) {
 	c.Run("through", "FINISHED")
 }
 
-// TestCertificatesAreRenewedUnderTraffic: no request fails, on kept or new connections, at the leader or through a
-// standby. An unusable certificate changes nothing, and is reported.
+// TestCertificatesAreRenewedUnderTraffic: no request fails during the renewal of certificates, on kept or new
+// connections, at the leader or through a standby. An unusable certificate changes nothing, and is reported.
 func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 	c := startSecured(t, 2)
 	c.App("app", writes, nil)
@@ -159,22 +159,22 @@ func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 		for n := 1; n <= 2; n++ {
 			last = c.ca.Issue(time.Now().Add(-time.Hour), time.Now().Add(12*time.Hour))
 			last.Write(t, c.dir(n))
-			c.awaitShown(n, last)
+			c.awaitPresented(n, last)
 		}
 	}
-	// With the key of another certificate, the log and the warning say so, and nothing else changes.
+	// If the key belongs to another certificate, the log and a warning say so, and the old certificate stays in use.
 	c.Via(2)
 	other := c.ca.Good()
 	if err := os.WriteFile(c.dir(2)+"/key.pem", other.Key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Until("the fault is warned of", func() string {
+	c.Until("/healthz contains the warning", func() string {
 		if text := c.OK("GET", "/healthz", ""); !strings.Contains(text, "stays in force") {
 			return text
 		}
 		return ""
 	})
-	c.awaitShown(2, last)
+	c.awaitPresented(2, last)
 	if !strings.Contains(c.ServerLog(2), "TLS certificate not reloaded") ||
 		strings.Contains(c.ServerLog(2), "PRIVATE KEY") {
 		t.Errorf("the log says %s", c.ServerLog(2))
@@ -183,7 +183,7 @@ func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 		t.Error("no metric")
 	}
 	other.Write(t, c.dir(2))
-	c.awaitShown(2, other)
+	c.awaitPresented(2, other)
 	c.Until("the warning is gone", func() string {
 		if text := c.OK("GET", "/healthz", ""); strings.Contains(text, "warning") {
 			return text

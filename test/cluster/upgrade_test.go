@@ -16,9 +16,9 @@ const (
 	cursorNode  = "/registry/entries/scheduler~1fire-cursor"
 )
 
-// TestRollingUpgrade replaces two servers by those of another release, one after the other, the standby first, while
-// crons fire, triggers arrive and one run continues all the time: nothing is lost, nothing runs twice, and that run
-// finishes normally.
+// TestRollingUpgrade replaces two servers by servers of another release, first the standby and then the leader.
+// Meanwhile crons fire, triggers arrive and one run continues all the time: nothing is lost, nothing runs twice, and
+// that run finishes normally.
 func TestRollingUpgrade(t *testing.T) {
 	c := start(t, 2)
 	const release = "v9.8.7"
@@ -47,7 +47,8 @@ func TestRollingUpgrade(t *testing.T) {
 		c.StartServerCommand(n, cmd)
 		c.AwaitCandidates(2)
 		if now := c.AwaitLeader(); (now == leader) != (round == 0) {
-			t.Errorf("round %d: server %d leads, and server %d did before: the lead changes with the second server only", round, now, leader)
+			t.Errorf("round %d: server %d leads, and server %d led at first: want a new leader only after the second server is replaced",
+				round, now, leader)
 		}
 		storm.Ask(fmt.Sprint("after-", round))
 		answered := 0
@@ -81,7 +82,7 @@ func TestRollingUpgrade(t *testing.T) {
 }
 
 // TestNewerStateIsRefused: a server whose release is older than the state does not lead. It reports both versions and
-// what to do, stays a standby, and leads once it can.
+// stays a standby. It leads once the state is of its own version again.
 func TestNewerStateIsRefused(t *testing.T) {
 	c := start(t, 2)
 	c.App("app", writes, nil)
@@ -111,19 +112,19 @@ func TestNewerStateIsRefused(t *testing.T) {
 		return ""
 	})
 	if now := c.Node(versionNode); !strings.Contains(now, release) || c.Node(cursorNode) != before {
-		t.Errorf("it has written into the newer state: %s, %s", now, c.Node(cursorNode))
+		t.Errorf("the follower has written into the newer state: %s, %s", now, c.Node(cursorNode))
 	}
 	if !c.Runs(follower) {
-		t.Fatal("it has ended")
+		t.Fatal("the follower has ended")
 	}
 	c.SetNode(versionNode, ours) // as after restoring a backup
 	c.AwaitLeader()
 	c.Run("job", "FINISHED")
 }
 
-// TestOlderStateIsTakenForward: state without a version, from an older release, gets one with the first commit of the
-// next leader.
-func TestOlderStateIsTakenForward(t *testing.T) {
+// TestOlderStateIsUpgraded: state of an older release, which has no version, gets one with the first commit of the next
+// leader.
+func TestOlderStateIsUpgraded(t *testing.T) {
 	c := start(t, 1)
 	ours := c.Node(versionNode)
 	if !strings.Contains(ours, fmt.Sprintf(`"version":%d`, core.StateVersion)) {

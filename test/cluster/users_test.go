@@ -36,21 +36,22 @@ func TestUsersAreInForceOnAllServers(t *testing.T) {
 			})
 		}
 	}
-	onBoth("open", http.StatusOK, "X: y")
+	const noLogin = "X: y"
+	onBoth("the API is open", http.StatusOK, noLogin)
 	scheduler("a password of words", "user", "add", "ann", "--role", "viewer")
-	onBoth("closed", http.StatusUnauthorized, "X: y")
+	onBoth("the API requires a login", http.StatusUnauthorized, noLogin)
 	var said struct{ AccessToken string }
 	c.Via(1)
 	if err := json.Unmarshal([]byte(c.OK("POST", "/api/login", `{"username":"ann","password":"a password of words"}`)),
 		&said); err != nil {
 		t.Fatal(err)
 	}
-	onBoth("the login of one is known to the other", http.StatusOK, "accessToken: "+said.AccessToken)
+	onBoth("both servers accept the login at server 1", http.StatusOK, "accessToken: "+said.AccessToken)
 	if all := scheduler("", "user", "list"); !strings.Contains(all, "ann") {
 		t.Errorf("user list: %s", all)
 	}
 	scheduler("", "user", "set", "ann", "--role", "operator")
-	onBoth("the login is over", http.StatusUnauthorized, "accessToken: "+said.AccessToken)
+	onBoth("the login has ended", http.StatusUnauthorized, "accessToken: "+said.AccessToken)
 	scheduler("", "user", "rm", "ann")
-	onBoth("open again", http.StatusOK, "X: y")
+	onBoth("the API is open again", http.StatusOK, noLogin)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestZooKeeperServersKilled kills and restarts each server of an ensemble of three: schedulers connect to another
-// one and continue.
+// server of the ensemble and continue.
 func TestZooKeeperServersKilled(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 3, nil)
@@ -21,7 +21,7 @@ func TestZooKeeperServersKilled(t *testing.T) {
 	for i, server := range c.ZooKeepers {
 		storm.Ask(fmt.Sprint("before-", i))
 		server.Kill()
-		c.Until("a run is accepted without it", func() string {
+		c.Until("a trigger is accepted without the killed server", func() string {
 			if !storm.Ask(fmt.Sprint("without-", i)) {
 				return "not yet"
 			}
@@ -33,8 +33,8 @@ func TestZooKeeperServersKilled(t *testing.T) {
 	t.Logf("the leader was %d: %s", leader, storm.Settle(false))
 }
 
-// TestCutFromZooKeeper disconnects the leader from ZooKeeper: it stops acting, and another one leads; when it is
-// reconnected, it becomes a standby.
+// TestCutFromZooKeeper disturbs the leader's connection with ZooKeeper. If nothing passes, the leader stops acting,
+// another server leads, and the former leader becomes a standby when it is reconnected.
 func TestCutFromZooKeeper(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -22,7 +22,7 @@ var (
 func TestAsRootCgroupsAreRemovedWhenEmpty(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("it needs root: make ci ONLY=root runs it")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	trees := 0
 	// Version 2 alone, version 2 beside version 1, and a controller of version 1.

@@ -13,14 +13,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// auditRow is the part of a row of GET /api/audit that this test uses.
+// auditRow contains the fields of a row of GET /api/audit that the tests check.
 type auditRow struct {
 	ID, Action, TargetName string
 	Time                   time.Time
 	Before, After          struct{ JobParameter, Execution string }
 }
 
-// audit reads all rows about a target in small pages, the oldest first.
+// audit returns all rows about a target, the oldest first. It reads them in small pages.
 func audit(m *system.Machine, target string) (rows []auditRow) {
 	m.Helper()
 	for cursor := ""; ; {
@@ -38,17 +38,17 @@ func audit(m *system.Machine, target string) (rows []auditRow) {
 	return rows
 }
 
-// audited compares the audit rows of a job with its state: the updates lead from one to the next and to the present
-// job, and the triggered executions are those that exist. answered are the parameters of updates and the executions
-// that a client has received a response about.
-func audited(m *system.Machine, answered []string) {
+// checkAudit compares the audit rows of job "j" with the job. Each update must begin with the parameter with which the
+// one before ended, and the last must end with the job's present parameter. The triggered executions must be those that
+// exist. answered are the parameters of updates, and the executions, about which a client received a response.
+func checkAudit(m *system.Machine, answered []string) {
 	m.Helper()
 	var job struct{ JobParameter string }
 	m.Get("/api/job/jobs/j", &job)
 	var executions []struct{ ExecutionID string }
 	m.Get("/api/job/j/executions?limit=1000", &executions)
 
-	is, told, ids := "", map[string]bool{}, map[string]bool{}
+	parameter, audited, ids := "", map[string]bool{}, map[string]bool{}
 	for _, row := range audit(m, "j") {
 		if ids[row.ID] {
 			m.Errorf("a row comes twice: %+v", row)
@@ -56,41 +56,41 @@ func audited(m *system.Machine, answered []string) {
 		ids[row.ID] = true
 		switch row.Action {
 		case "job.update":
-			if row.Before.JobParameter != is {
-				m.Errorf("a row tells of a change from %q; before it there was %q: %+v", row.Before.JobParameter, is,
-					row)
+			if row.Before.JobParameter != parameter {
+				m.Errorf("a row describes a change from %q, but the row before it ended with %q: %+v",
+					row.Before.JobParameter, parameter, row)
 			}
-			is = row.After.JobParameter
-			told[is] = true
+			parameter = row.After.JobParameter
+			audited[parameter] = true
 		case "job.trigger":
-			told[row.After.Execution] = true
+			audited[row.After.Execution] = true
 		case "job.register":
 		default:
-			m.Errorf("a row tells of what nobody did: %+v", row)
+			m.Errorf("a row describes an action that the test did not do: %+v", row)
 		}
 	}
-	if is != job.JobParameter {
-		m.Errorf("the job's parameter is %q, and the last row says %q", job.JobParameter, is)
+	if parameter != job.JobParameter {
+		m.Errorf("the job's parameter is %q, and the last row says %q", job.JobParameter, parameter)
 	}
 	for _, e := range executions {
-		if !told[e.ExecutionID] {
+		if !audited[e.ExecutionID] {
 			m.Errorf("%s was triggered, and no row says so", e.ExecutionID)
 		}
-		delete(told, e.ExecutionID)
+		delete(audited, e.ExecutionID)
 	}
-	for _, what := range answered {
-		if _, isUpdate := told[what]; !isUpdate && !slices.ContainsFunc(executions,
-			func(e struct{ ExecutionID string }) bool { return e.ExecutionID == what }) {
-			m.Errorf("somebody was told of %s, and no row says so", what)
+	for _, change := range answered {
+		isExecution := slices.ContainsFunc(executions,
+			func(e struct{ ExecutionID string }) bool { return e.ExecutionID == change })
+		if !audited[change] && !isExecution {
+			m.Errorf("a client received a response about %s, and no row says so", change)
 		}
-		delete(told, what)
+		delete(audited, change)
 	}
-	m.Logf("%d rows, %d changes answered, %d more made", len(ids), len(answered), len(told))
+	m.Logf("%d rows, %d changes with a response, %d without", len(ids), len(answered), len(audited))
 }
 
-// TestAuditSurvivesKills (rule A1) kills the server at a random time between the request and the response of a
-// change. The row exists exactly if the change does, whether the scheduler still holds it or it has reached the
-// history.
+// TestAuditSurvivesKills kills the server at a random time between the request and the response of a change. A change
+// has a row in the audit if and only if it was made (rule A1), whether the row has reached the history or not.
 func TestAuditSurvivesKills(t *testing.T) {
 	m := start(t)
 	seed := uint64(time.Now().UnixNano())
@@ -101,10 +101,10 @@ func TestAuditSurvivesKills(t *testing.T) {
 	var answered []string
 	n := 0
 	for range 5 {
-		over, first := make(chan struct{}), make(chan struct{}, 1)
+		ended, first := make(chan struct{}), make(chan struct{}, 1)
 		began := time.Now()
 		go func() {
-			defer close(over)
+			defer close(ended)
 			for {
 				n++
 				parameter := fmt.Sprint("p", n)
@@ -134,27 +134,27 @@ func TestAuditSurvivesKills(t *testing.T) {
 		}()
 		select {
 		case <-first:
-		case <-over:
-			t.Fatal("no change was answered: the server is gone before it is killed")
+		case <-ended:
+			t.Fatal("no change was answered: the server ended before it was killed")
 		}
 		// A random moment within some changes; it does not wait for anything.
 		<-time.After(time.Duration(random.Int64N(int64(4 * time.Since(began)))))
 		m.Kill()
-		<-over
+		<-ended
 		m.Start()
-		audited(m, answered)
+		checkAudit(m, answered)
 	}
 	m.Stop()
 	m.Start()
-	audited(m, answered)
+	checkAudit(m, answered)
 	if len(answered) == 0 {
 		t.Error("no change was answered")
 	}
 }
 
-// TestAChangeThatNobodyWasToldOfHasItsRow: a change has its row even if the server dies right after the commit,
+// TestChangeWithoutResponseIsAudited: a change has its row in the audit even if the server ends right after the commit,
 // before the response.
-func TestAChangeThatNobodyWasToldOfHasItsRow(t *testing.T) {
+func TestChangeWithoutResponseIsAudited(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
 	m.Start()
@@ -166,20 +166,19 @@ func TestAChangeThatNobodyWasToldOfHasItsRow(t *testing.T) {
 	m.LaunchCommand(cmd)
 	m.Ready()
 	if _, err := m.Try(http.MethodPut, "/api/job/update", `{"jobName":"j","jobParameter":"x"}`); err == nil {
-		t.Error("the server did not die")
+		t.Error("the server answered")
 	}
 	if status := m.AwaitEnd(); status != -1 {
 		t.Fatalf("the server ended with %d, not by its failure point", status)
 	}
 	m.Start()
-	audited(m, nil)
+	checkAudit(m, nil)
 	if rows := audit(m, "j"); len(rows) != 2 || rows[1].After.JobParameter != "x" {
 		t.Errorf("%+v", rows)
 	}
 }
 
-// TestChangesOfUsersAreAudited: rows that are written together with changes of users and tokens reach the audit
-// without further requests, each once.
+// TestChangesOfUsersAreAudited: each change of users and tokens has one row in the audit, without further requests.
 func TestChangesOfUsersAreAudited(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)

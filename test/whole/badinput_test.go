@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// configuration returns everything that users can change, byte for byte.
+// configuration returns the answers about everything that users can change, byte for byte.
 func configuration(m *system.Machine) string {
 	m.Helper()
 	all := m.OK("GET", "/api/app/list", "") + m.OK("GET", "/api/job/jobs", "")
@@ -18,7 +18,7 @@ func configuration(m *system.Machine) string {
 	return all
 }
 
-// TestBadInputChangesNothing is promise 5 on the real server.
+// TestBadInputChangesNothing is promise 5: invalid requests are rejected with the reason, and change nothing.
 func TestBadInputChangesNothing(t *testing.T) {
 	m := start(t)
 	m.App("a", only(":"), nil)
@@ -121,9 +121,9 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
-// TestBadPackages: each bad package fails its task with the reason, and the next good package of the app runs. The
-// test does not compare executors, because every update of the app creates another one, and obsolete ones end at any
-// time.
+// TestBadPackages: each bad package fails its task with the reason, and the next good package of the app runs. The test
+// does not compare executors, because every update of the app creates another executor, and obsolete executors end at
+// any time.
 func TestBadPackages(t *testing.T) {
 	m := start(t)
 	good := system.Tar(m, "", only("echo good"))
@@ -175,8 +175,8 @@ func TestMissingScript(t *testing.T) {
 	}
 }
 
-// TestPackageOfAllTasksIsDead: the executor survives a package that cannot be fetched.
-func TestPackageOfAllTasksIsDead(t *testing.T) {
+// TestExecutorSurvivesMissingPackage: the executor survives a package that cannot be fetched.
+func TestExecutorSurvivesMissingPackage(t *testing.T) {
 	m := start(t)
 	m.App("late", nil, nil)
 	m.Job("late", "late", system.Doc{"shardingTotalCount": 2})

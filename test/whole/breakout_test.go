@@ -16,16 +16,16 @@ import (
 type breakout struct {
 	*system.Machine
 	t    *testing.T
-	home string // contains the data folder and a hidden file
-	file string
+	home string // the folder with the data folder, the server's programs and file
+	file string // a configuration file, which is hidden from jobs
 }
 
 // TestAJobStaysInItsNamespace: a job of the server's own user cannot replace the folders that lead to hidden files,
 // make the executor follow links to them, change the program of other executors, or replace the programs that the
 // next start executes. The secrets that the executor reads for the job stay hidden.
 //
-// As root the test runs with two users. The kernel shows the id of the first one, nobody, for all users that are not
-// mapped in a namespace, so that there it seems to own root's files.
+// As root the test runs with two users. One is nobody: in a user namespace, the kernel shows nobody as the owner of the
+// files of all users that are not mapped there, such as root's files.
 func TestAJobStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
 	const ordinary = 60577
@@ -75,20 +75,21 @@ func TestAsRootAFolderThatJobsCanMoveIsRefused(t *testing.T) {
 		args  []string
 		want  string
 	}{
-		"its own":     {0o755, nobody, []string{"--run-as", "nobody"}, "user nobody could move"},
-		"everybody's": {0o777, 0, nil, "could move"},
+		"owned by the jobs' user": {0o755, nobody, []string{"--run-as", "nobody"}, "user nobody could move"},
+		"writable for all users":  {0o777, 0, nil, "could move"},
 	} {
 		if err := errors.Join(os.Chown(open, c.owner, c.owner), os.Chmod(open, c.mode)); err != nil {
 			t.Fatal(err)
 		}
-		status, said := m.Fails(unasked(m.Command(c.args...)))
+		status, said := m.Fails(withoutRunAs(m.Command(c.args...)))
 		if status != 1 || !strings.Contains(said, c.want) || !strings.Contains(said, open) {
 			t.Errorf("%s: status %d, %s, want %q", name, status, said, c.want)
 		}
 	}
 }
 
-// newBreakout starts a server as user, if the test runs as root. Its folders are in one that belongs to owner.
+// newBreakout starts a server. If the test runs as root, the server runs as user, and the folders around its data
+// folder belong to owner.
 func newBreakout(t *testing.T, user, owner int, args ...string) breakout {
 	m := system.New(t, bin)
 	b := breakout{Machine: m, t: t, home: t.TempDir()}
@@ -165,8 +166,7 @@ func (b breakout) attack() {
 	b.expect("links were followed", before)
 
 	b.Job("overwrite", "breaker", system.Doc{"props": env("script.command.line", "bin/breaker.py overwrite"),
-		"env": env(
-			"BREAKER_DIR", b.Dir, "BREAKER_HOME", b.home, "BREAKER_FILE", b.file)})
+		"env": env("BREAKER_DIR", b.Dir, "BREAKER_HOME", b.home, "BREAKER_FILE", b.file)})
 	b.Trigger("overwrite")
 	if b.canWrite() {
 		b.Until("the job has attacked", func() string {
@@ -180,14 +180,14 @@ func (b breakout) attack() {
 	b.Run("honest-neighbour", "FINISHED", "FAILED")
 	for _, name := range []string{"evil", "stolen"} {
 		if _, err := os.Stat(filepath.Join(b.home, name)); err == nil {
-			b.t.Errorf("what a job wrote was executed outside: there is %s", name)
+			b.t.Errorf("a program of the job was executed outside it: there is %s", name)
 		}
 	}
 	b.Stop()
 	b.expect("after the end", before)
 }
 
-// canWrite reports whether jobs can write to the home folder, which is the case for the server's own user.
+// canWrite reports whether jobs can write to the home folder: they can if they run as the server's own user.
 func (b breakout) canWrite() bool {
 	info, err := os.Stat(b.home)
 	if err != nil {
@@ -196,7 +196,7 @@ func (b breakout) canWrite() bool {
 	return info.Sys().(*syscall.Stat_t).Uid != 0
 }
 
-// entries returns the names in the data folder and in the folder of the server's programs.
+// entries returns the names in the data folder and in two of its folders.
 func (b breakout) entries() map[string]bool {
 	b.t.Helper()
 	names := map[string]bool{}
@@ -212,7 +212,8 @@ func (b breakout) entries() map[string]bool {
 	return names
 }
 
-// expect checks that nothing was added, except the server's own files, and nothing removed.
+// expect checks that nothing was added to the entries, and nothing removed, except files that the server adds and
+// removes itself.
 func (b breakout) expect(what string, before map[string]bool) {
 	b.t.Helper()
 	now := b.entries()
@@ -222,9 +223,9 @@ func (b breakout) expect(what string, before map[string]bool) {
 		}
 	}
 	for name := range before {
-		passing := strings.HasSuffix(name, ".holder") || strings.HasSuffix(name, ".sock") ||
+		isTemporary := strings.HasSuffix(name, ".holder") || strings.HasSuffix(name, ".sock") ||
 			strings.HasPrefix(name, "history")
-		if !now[name] && !passing {
+		if !now[name] && !isTemporary {
 			b.t.Errorf("%s: the data folder lacks %s", what, name)
 		}
 	}

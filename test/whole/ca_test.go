@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestCompanyAuthority: with --ca-file the server's webhooks and the executors' packages and HTTP jobs trust a
-// company's authority, and jobs get none of it. Without the flag the reasons name it.
+// TestCompanyAuthority: with --ca-file, webhooks, the download of packages, and HTTP jobs trust a company's authority.
+// The environment of jobs does not contain it. Without the flag, the failure causes name the flag.
 func TestCompanyAuthority(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -23,7 +23,7 @@ func TestCompanyAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan string, 100)
+	notifications := make(chan string, 100)
 	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/app.tar":
@@ -31,7 +31,7 @@ func TestCompanyAuthority(t *testing.T) {
 				system.Files{"bin/start.sh": "#!/bin/sh\nenv | grep -c CA_CERTIFICATES\nexit 3\n"}))
 		case "/hook":
 			body, _ := io.ReadAll(r.Body)
-			told <- string(body)
+			notifications <- string(body)
 		}
 	}))
 	site.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
@@ -58,7 +58,7 @@ func TestCompanyAuthority(t *testing.T) {
 	if text := m.Logs(e.Shards[0].TaskID, ""); text != "0\n" {
 		t.Errorf("the job has the authorities in its environment: %s", text)
 	}
-	if text := within(t, "the webhook's message", told); !strings.Contains(text, e.ExecutionID) {
+	if text := receive(t, "the webhook's message", notifications); !strings.Contains(text, e.ExecutionID) {
 		t.Errorf("the webhook was told %s", text)
 	}
 

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDisableAndEnable: disabling a job, or an app with its jobs, kills running and waiting shards (F6); after
-// enabling it nothing is left of them.
+// TestDisableAndEnable: disabling a job, or an app with its jobs, kills running and waiting shards (F6). None of them
+// is left when it is enabled again.
 func TestDisableAndEnable(t *testing.T) {
 	for _, what := range []string{"job", "app"} {
 		t.Run(what, func(t *testing.T) {
@@ -65,13 +65,13 @@ func TestDisableAndEnable(t *testing.T) {
 			enabled := time.Now()
 			m.OK("POST", subject+"/enable", "")
 			if x := m.Explain("j"); len(x.Waiting)+len(x.Running) != 0 {
-				t.Errorf("enabled, but not clean: %+v", x)
+				t.Errorf("enabled, but shards are left: %+v", x)
 			}
 			m.Run("j", "FINISHED")
 			if what == "app" {
-				m.Until("fires go on", func() string {
+				m.Until("crons fires again", func() string {
 					if !m.LastFire("crons").After(enabled) {
-						return "they don't"
+						return "it does not"
 					}
 					return ""
 				})
@@ -92,9 +92,10 @@ func TestDisableAndEnable(t *testing.T) {
 	}
 }
 
-// TestUpdateHoldsFromTheNextExecution is rule F7.
+// TestUpdateHoldsFromTheNextExecution is rule F7: an update of a job does not change its running execution. The waiting
+// one gets the new settings.
 func TestUpdateHoldsFromTheNextExecution(t *testing.T) {
-	// An executor of an earlier version of the app is ended although it would be kept when idle.
+	// Idle executors are kept, but not one with an earlier version of the app.
 	m := start(t, "--executor-idle", "1h")
 	path, release := m.Hold()
 	m.App("a", system.Files{"bin/start.sh": script(`touch "$LEDGER.$ELASTICJOB_SHARDING_ITEM"
@@ -107,7 +108,7 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 	next := m.Trigger("j") // it waits, and so gets the newest settings
 	m.Update("j", system.Doc{"jobParameter": "new", "shardingTotalCount": 3, "maxRetries": 0})
 	if x := m.Explain("j"); len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, old) {
-		t.Errorf("what waits: %+v, want 3 shards that wait for %s", x.Waiting, old)
+		t.Errorf("waiting: %+v, want 3 shards that wait for %s", x.Waiting, old)
 	}
 	if got := m.OK("GET", "/api/job/tasks/ready", ""); got != `[{"jobName":"j","times":"1"}]`+"\n" {
 		t.Errorf("ready: %s", got)
@@ -181,8 +182,8 @@ func TestDeregisterAndRegisterAgain(t *testing.T) {
 	m.Stop()
 }
 
-// TestTriggersOfARunningJob is rule F5: one trigger waits, or several with misfire. A trigger that would be dropped
-// is rejected before it is accepted, and accepted ones run one after the other.
+// TestTriggersOfARunningJob is rule F5: while a job runs, one trigger may wait, or several if the job has misfire. A
+// further trigger is rejected, and the accepted ones run one after the other.
 func TestTriggersOfARunningJob(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -218,7 +219,7 @@ func TestTriggersOfARunningJob(t *testing.T) {
 	}
 }
 
-// TestExplainWhatWaits is promise 4.
+// TestExplainWhatWaits is promise 4: explain says why a shard waits.
 func TestExplainWhatWaits(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// changed describes how an execution that has ended differs from an earlier reading of it; "" if it does not. Its
-// life comes from the history, whose last rows may not be in the database yet: it still has all earlier moments, and
-// finally the end.
+// changed compares two answers about an execution that has ended. It fails the test if anything but the life differs.
+// The life comes from the history, whose last rows may not be in the database yet. changed returns "" if the life still
+// has all its earlier moments and contains the end, and otherwise what is missing.
 func changed(t *testing.T, before, now string) string {
 	t.Helper()
 	wasLife, was := withoutLife(t, before)
@@ -20,7 +20,7 @@ func changed(t *testing.T, before, now string) string {
 	}
 	for moment := range wasLife {
 		if !life[moment] {
-			return fmt.Sprintf("its life had %v:\n%s\nand has not now\n%s", moment, before, now)
+			return fmt.Sprintf("its life contained %v:\n%s\nand no longer does:\n%s", moment, before, now)
 		}
 	}
 	for moment := range life {
@@ -36,15 +36,16 @@ type moment struct {
 	Time, Kind, TaskID, Message string
 }
 
+// withoutLife returns the life in an answer about an execution, and the other fields.
 func withoutLife(t *testing.T, execution string) (life map[moment]bool, rest map[string]any) {
 	t.Helper()
-	var of struct{ Life []moment }
-	if err := errors.Join(json.Unmarshal([]byte(execution), &of),
+	var moments struct{ Life []moment }
+	if err := errors.Join(json.Unmarshal([]byte(execution), &moments),
 		json.Unmarshal([]byte(execution), &rest)); err != nil {
 		t.Fatal(err)
 	}
 	life = map[moment]bool{}
-	for _, m := range of.Life {
+	for _, m := range moments.Life {
 		life[m] = true
 	}
 	delete(rest, "life")

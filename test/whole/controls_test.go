@@ -36,9 +36,9 @@ func TestTimeout(t *testing.T) {
 		!strings.Contains(s.FailureCause, "timeoutSeconds is 1") || !strings.Contains(e.Reason, "timed out") {
 		t.Errorf("timed out: %+v", e)
 	}
-	// Ending when asked to does not make it a success.
+	// A task that ends with status 0 in its grace period has timed out nevertheless.
 	if e := m.Await(polite, "FAILED"); e.Shards[0].State != "TIMED_OUT" {
-		t.Errorf("ended well in its grace: %+v", e)
+		t.Errorf("ended in its grace period: %+v", e)
 	}
 	m.Stop()
 	m.NothingRuns()
@@ -58,8 +58,8 @@ func TestTimeoutOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// state returns the state of the job in the answer to a command.
-func state(m *system.Machine, command string) string {
+// send sends a command, such as pause, for the job "j", and returns the job's state in the answer.
+func send(m *system.Machine, command string) string {
 	m.Helper()
 	answer := m.OK("POST", "/api/job/j/"+command, "")
 	_, rest, _ := strings.Cut(answer, `"state":"`)
@@ -67,8 +67,8 @@ func state(m *system.Machine, command string) string {
 	return state
 }
 
-// busy returns a machine on which an execution of job "j" runs until it is released, and another one waits for it.
-func busy(t *testing.T) (m *system.Machine, runs, waits string, release func()) {
+// startBusy returns a machine on which an execution of job "j" runs until it is released, and another one waits for it.
+func startBusy(t *testing.T) (m *system.Machine, runs, waits string, release func()) {
 	t.Helper()
 	m = start(t)
 	path, release := m.Hold()
@@ -79,13 +79,13 @@ func busy(t *testing.T) (m *system.Machine, runs, waits string, release func()) 
 	return m, runs, m.Trigger("j"), release
 }
 
-// TestPauseAndResume is rule F10, with a kill -9 of the server in between: launched shards keep running, waiting ones
-// are held, and new triggers are rejected.
+// TestPauseAndResume is rule F10, with a kill -9 of the server in between: while a job is paused, launched shards keep
+// running, waiting shards keep waiting, and new triggers are rejected.
 func TestPauseAndResume(t *testing.T) {
-	m, one, two, release := busy(t)
+	m, one, two, release := startBusy(t)
 	for range 2 {
-		if got := state(m, "pause"); got != "PAUSED" {
-			t.Errorf("paused, the job is %q", got)
+		if got := send(m, "pause"); got != "PAUSED" {
+			t.Errorf("after pause, the job is %q", got)
 		}
 	}
 	m.Refused(409, "job_paused", "POST", "/api/job/j/trigger", "")
@@ -93,36 +93,36 @@ func TestPauseAndResume(t *testing.T) {
 	m.Kill()
 	m.Start()
 	if e := m.Execution(one); e.State != "RUNNING" {
-		t.Errorf("the run under way: %+v", e)
+		t.Errorf("the running execution: %+v", e)
 	}
 	release()
 	if e := m.Await(one, "FINISHED"); e.Shards[0].Attempt != 1 {
-		t.Errorf("the run under way: %+v", e)
+		t.Errorf("the running execution: %+v", e)
 	}
 	if x := m.Explain("j"); x.State != "PAUSED" || len(x.Waiting) != 1 || x.Waiting[0].ExecutionID != two ||
 		x.Waiting[0].Reason != "the job is paused: POST /api/job/j/resume" {
 		t.Errorf("explain: %+v", x)
 	}
 	for range 2 {
-		if got := state(m, "resume"); got != "ENABLED" {
-			t.Errorf("resumed, the job is %q", got)
+		if got := send(m, "resume"); got != "ENABLED" {
+			t.Errorf("after resume, the job is %q", got)
 		}
 	}
 	m.Await(two, "FINISHED")
 	m.Run("j", "FINISHED")
 }
 
-// TestShutdown is rule F11, with a kill -9 of the server in between: launched shards run to their end, waiting ones
-// are killed, and the job is disabled.
+// TestShutdown is rule F11, with a kill -9 of the server in between: when a job is shut down, launched shards run to
+// their end, waiting shards are killed, and then the job is disabled.
 func TestShutdown(t *testing.T) {
-	m, one, two, release := busy(t)
+	m, one, two, release := startBusy(t)
 	for range 2 {
-		if got := state(m, "shutdown"); got != "SHUTTING_DOWN" {
-			t.Errorf("shut down, the job is %q", got)
+		if got := send(m, "shutdown"); got != "SHUTTING_DOWN" {
+			t.Errorf("after shutdown, the job is %q", got)
 		}
 	}
 	if e := m.Await(two, "KILLED"); e.Reason != "the job is shut down" {
-		t.Errorf("what waited: %+v", e)
+		t.Errorf("the waiting execution: %+v", e)
 	}
 	m.Refused(409, "job_disabled", "POST", "/api/job/j/pause", "")
 	m.Refused(409, "job_disabled", "POST", "/api/job/j/trigger", "")
@@ -133,13 +133,13 @@ func TestShutdown(t *testing.T) {
 	}
 	release()
 	if e := m.Await(one, "FINISHED"); e.Shards[0].Attempt != 1 {
-		t.Errorf("the run under way: %+v", e)
+		t.Errorf("the running execution: %+v", e)
 	}
-	if got := state(m, "shutdown"); got != "DISABLED" {
-		t.Errorf("then the job is %q", got)
+	if got := send(m, "shutdown"); got != "DISABLED" {
+		t.Errorf("after its last shard, the job is %q", got)
 	}
-	if got := state(m, "enable"); got != "ENABLED" {
-		t.Errorf("enabled, the job is %q", got)
+	if got := send(m, "enable"); got != "ENABLED" {
+		t.Errorf("after enable, the job is %q", got)
 	}
 	m.Run("j", "FINISHED")
 }
@@ -151,7 +151,7 @@ func TestStopLeavesJobsTheirGrace(t *testing.T) {
 	m.App("a", only(`trap 'sleep 2; echo saved >>"$LEDGER.saved"; exit 0' TERM; touch "$LEDGER.up"; while :; do sleep 0.1; done`), nil)
 	m.Job("j", "a", system.Doc{"killGraceSeconds": 120})
 	m.AwaitShards(m.Trigger("j"), "RUNNING")
-	m.Until("it listens", func() string {
+	m.Until("the job's process has set its trap", func() string {
 		if _, err := os.Stat(m.LedgerPath + ".up"); err != nil {
 			return err.Error()
 		}

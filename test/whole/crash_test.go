@@ -18,7 +18,7 @@ import (
 const everySecond = "* * * * * ?"
 
 // TestServerKilledAgainAndAgain kills the server with SIGKILL at random times while crons fire and triggers arrive
-// (promises 1 and 2, rules F1-F5, O1-O4). The seed only determines the times.
+// (promises 1 and 2, rules F1-F5, O1-O4). A seed only repeats the random times, not the run.
 func TestServerKilledAgainAndAgain(t *testing.T) {
 	const kills = 15
 	seed := uint64(time.Now().UnixNano())
@@ -27,7 +27,7 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 
 	m := start(t)
 	storm := system.NewStorm(m)
-	ended := map[string]string{} // answers that must not change any more
+	ended := map[string]string{} // the answers about ended executions, which must not change any more
 	remember := func() {
 		entries := m.Ledger()
 		for _, e := range entries[max(0, len(entries)-20):] {
@@ -44,9 +44,9 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 	}
 	for kill := range kills {
 		// Between 0 and 3 s after the server is ready, and sometimes before it is.
-		lives := time.Duration(random.Float64() * float64(3*time.Second))
-		at := time.Now().Add(lives)
-		m.Until(fmt.Sprintf("server %d has had its %v", kill, lives), func() string {
+		lifetime := time.Duration(random.Float64() * float64(3*time.Second))
+		at := time.Now().Add(lifetime)
+		m.Until(fmt.Sprintf("server %d has run for %v", kill, lifetime), func() string {
 			storm.Ask(fmt.Sprint("key-", kill, "-", random.IntN(4)))
 			remember()
 			if time.Now().Before(at) {
@@ -76,7 +76,7 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 		t.Errorf("executors %v: one is enough for one app", now)
 	}
 	for id, before := range ended {
-		m.Until("what has ended is as it was", func() string {
+		m.Until("the ended execution is unchanged", func() string {
 			return changed(t, before, m.OK("GET", "/api/execution/"+id, ""))
 		})
 	}
@@ -100,7 +100,7 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 		for unknown == "" {
 			name := fmt.Sprint("job-", number)
 			number++
-			if number == first+3 { // of every two, one still exists
+			if number == first+3 { // one of every two jobs has been deregistered
 				time.AfterFunc(time.Duration(random.IntN(300))*time.Millisecond, func() {
 					_ = syscall.Kill(pid, syscall.SIGKILL) // it is still running
 				})
@@ -156,8 +156,8 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 	m.Stop()
 }
 
-// TestRunningTasksAreFoundAgain kills the server while tasks run. Some end meanwhile and some continue; the new
-// server knows the outcome of both, with exit status and output.
+// TestRunningTasksAreFoundAgain kills the server while tasks run, which then end. The next server knows their outcome,
+// with exit status and output.
 func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -199,8 +199,8 @@ func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestExecutorKilled: a lost shard runs again with failover (E2); without, it has ended with the reason. No process
-// of the task survives its executor (X7).
+// TestExecutorKilled: a lost shard with failover runs again; without failover it ends with a reason (E2). No process of
+// the task survives its executor (X7).
 func TestExecutorKilled(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -252,7 +252,7 @@ func TestExecutorKilled(t *testing.T) {
 			m.AwaitStarts(again, 4)
 			e = m.Execution(again)
 			for _, s := range e.Shards {
-				// An attempt may have been sent to the executor that was already gone, and never have started.
+				// A second attempt may have been sent to an executor that was already gone, and never have started.
 				if s.Attempt < 2 || !strings.Contains(s.TaskID, "@-@FAILOVER@-@") {
 					t.Errorf("with failover: %+v, want a later attempt", s)
 				}
@@ -323,8 +323,8 @@ func TestExecutorStopped(t *testing.T) {
 	m.Job("stops", "stops", nil)
 	id := m.Trigger("stops")
 	m.AwaitShards(id, "RUNNING")
-	m.Until("both are stopped again and again", func() string {
-		// Each of the two continues the other, unless it is stopped itself.
+	m.Until("executor and supervisor are both stopped", func() string {
+		// Both must be stopped, because each continues the other.
 		for _, pid := range append(m.Executors(), m.Supervisors()...) {
 			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 				return err.Error()

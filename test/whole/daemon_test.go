@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDaemon: a daemon of plain scripts runs each fire of each shard once, on shards that stay. A killed one is
-// placed again, changed settings reach it, and after the job is disabled it is gone.
+// TestDaemon: a daemon of plain scripts runs each fire of each shard once, in shards that stay between fires. A killed
+// shard is placed again, changed settings reach the shards, and disabling the job ends them.
 func TestDaemon(t *testing.T) {
 	m := start(t)
 	d := m.Daemon("tick", system.Doc{"shardingTotalCount": 2, "jobParameter": "old"})
@@ -46,7 +46,7 @@ func TestDaemon(t *testing.T) {
 		return r.Execution != "" && r.Task != killed && d.Standing().ExecutionID != first.ExecutionID
 	})
 	m.OK("DELETE", "/api/job/tick/deregister", "")
-	m.Until("nothing of it is left", func() string {
+	m.Until("no task of the daemon is left", func() string {
 		if running := strings.TrimSpace(m.OK("GET", "/api/job/tasks/running", "")); running != "[]" {
 			return running
 		}
@@ -55,8 +55,8 @@ func TestDaemon(t *testing.T) {
 	d.EachFireOnce()
 }
 
-// TestDaemonRunIsCutOff kills an executor during a run. With failover the fire is run again, without it is not.
-func TestDaemonRunIsCutOff(t *testing.T) {
+// TestDaemonRunIsInterrupted kills an executor during a run. Only with failover the fire is run again.
+func TestDaemonRunIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {
 		t.Run(fmt.Sprint(failover), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDaemonRunIsCutOff(t *testing.T) {
 			hold, release := m.Hold()
 			d := m.Daemon("long", system.Doc{"failover": failover, "misfire": true,
 				"env": map[string]string{"HOLD": hold}})
-			cut := d.AwaitRuns(1, nil)[0]
+			interrupted := d.AwaitRuns(1, nil)[0]
 			m.Until("the run is reported", func() string {
 				if s := d.Standing().Shards[0]; s.Daemon == nil || s.Daemon.Running == nil {
 					return fmt.Sprintf("%+v", s)
@@ -75,24 +75,25 @@ func TestDaemonRunIsCutOff(t *testing.T) {
 				m.KillProcess(pid)
 			}
 			release()
-			later := d.AwaitRuns(2, func(r system.DaemonRun) bool { return r.Task != cut.Task })
-			again := 0
+			later := d.AwaitRuns(2, func(r system.DaemonRun) bool { return r.Task != interrupted.Task })
+			repeats := 0
 			for _, r := range later {
-				if r.Fire == cut.Fire {
-					again++
+				if r.Fire == interrupted.Fire {
+					repeats++
 					if r.Source != "FAILOVER" {
 						t.Errorf("%+v: want the source FAILOVER", r)
 					}
 				}
 			}
-			if want := map[bool]int{true: 1}[failover]; again != want {
-				t.Errorf("the fire that was cut off ran %d times again, want %d: %+v", again, want, later)
+			if want := map[bool]int{true: 1}[failover]; repeats != want {
+				t.Errorf("the interrupted fire was repeated %d times, want %d: %+v", repeats, want, later)
 			}
 		})
 	}
 }
 
-// TestDaemonMisfire: fires that find the shard running wait with misfire; without, they are dropped and counted.
+// TestDaemonMisfire: fires that find the shard running wait if the job has misfire. Otherwise they are dropped and
+// counted.
 func TestDaemonMisfire(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []bool{true, false} {

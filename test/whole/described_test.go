@@ -50,7 +50,7 @@ func (c *conversation) ask(route, body string, statuses ...int) string {
 		c.Errorf("%s: %d %.500s, want %v", route, answer.StatusCode, text, statuses)
 	}
 	if err := c.described.Check(r, []byte(body), answer, text); err != nil {
-		c.Errorf("this is not as the description has it: %v", err)
+		c.Errorf("this does not match the description: %v", err)
 	}
 	return string(text)
 }
@@ -78,14 +78,14 @@ func TestTheDescriptionHolds(t *testing.T) {
 	c.runs()
 	c.cluster()
 	c.people()
-	// These routes do not end, need a provider, the address of an agent or browser, or an unreachable agent, or were
-	// called too recently.
+	// These routes are not called: their answer does not end, they need a provider or an unreachable agent, only an
+	// agent or a browser knows their address, or they may be called only rarely.
 	others := []string{"GET /api/events", "GET /api/oidc/callback", "GET /api/oidc/login", "GET /artifacts/{name}",
 		"GET /static/{hash}/{file}", "POST /api/task/{taskId}/forget",
 		"POST /api/operate/reconcile/implicit"}
 	for _, name := range document.Unanswered() {
 		if !slices.Contains(others, name) {
-			t.Errorf("%s was not asked", name)
+			t.Errorf("%s was not called", name)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestOutOfFileDescriptors(t *testing.T) {
 		}
 		held = append(held, conn)
 	}
-	m.Until("the log says it", func() string {
+	m.Until("the log says that the descriptors are used up", func() string {
 		if log := m.ServerLog(); !strings.Contains(log, "out of file descriptors") ||
 			!strings.Contains(log, fmt.Sprintf(`"limit":%d`, limit)) {
 			return log
@@ -50,7 +50,7 @@ func TestOutOfFileDescriptors(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	m.Until("it is as before", func() string {
+	m.Until("/healthz no longer warns", func() string {
 		if health := m.OK("GET", "/healthz", ""); strings.Contains(health, "warning") {
 			return health
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDiskFull: a task fills the disk with the data folder. It fails with that reason. The server keeps running, and
-// no other job loses a fire: they run while the disk is full, or as soon as there is space. Only root can mount a
-// small disk (TestAsRootDiskFull); for other users the task runs into a limit of its own instead.
+// TestDiskFull: a task fills the disk on which the data folder is, and fails with that reason. The server keeps running,
+// and no other job loses a fire: the fires run while the disk is full, or as soon as there is space. Only root can mount
+// a small disk (TestAsRootDiskFull). For other users a limit on the size of the task's files takes the disk's place.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -82,10 +82,10 @@ echo "File too large or no space left on device" >&2; exit 1`), nil)
 		return ""
 	})
 	m.OnceEach()
-	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total",
+	for _, series := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total",
 		`elasticjob_tasks_ended_total{result="LOST"}`} {
-		if n := m.Metric(none); n != "0" {
-			t.Errorf("%s is %s", none, n)
+		if n := m.Metric(series); n != "0" {
+			t.Errorf("%s is %s, want 0", series, n)
 		}
 	}
 	m.Stop()

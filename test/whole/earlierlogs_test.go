@@ -9,9 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestLogsOfEarlierAttempts: the output of a shard's earlier attempts can be read, and the end of a large output, whose
-// beginning is dropped.
-// Repeating a run uses the settings that the run had of its own.
+// TestLogsOfEarlierAttempts: the output of a shard's earlier attempts can be read. Of a very large output, the end can
+// be read, and the beginning is dropped. A repeated run gets the parameters with which the first one was triggered.
 func TestLogsOfEarlierAttempts(t *testing.T) {
 	m := start(t)
 	m.App("a", only(`echo "attempt $ELASTICJOB_ATTEMPT of $WHAT"; [ "$ELASTICJOB_ATTEMPT" = 2 ] || exit 3
@@ -19,7 +18,7 @@ func TestLogsOfEarlierAttempts(t *testing.T) {
 		echo "no ERROR here"`), nil)
 	m.Job("j", "a", system.Doc{"maxRetries": 1, "memoryMB": 64})
 	var made struct{ ExecutionID string }
-	again := func(path, body string) system.Shard {
+	run := func(path, body string) system.Shard {
 		if err := json.Unmarshal([]byte(m.OK("POST", path, body)), &made); err != nil {
 			t.Fatal(err)
 		}
@@ -32,8 +31,8 @@ func TestLogsOfEarlierAttempts(t *testing.T) {
 		}
 		return shard
 	}
-	shard := again("/api/job/j/trigger", `{"env":{"WHAT":"own"}}`)
-	again("/api/execution/"+made.ExecutionID+"/again", "")
+	shard := run("/api/job/j/trigger", `{"env":{"WHAT":"own"}}`)
+	run("/api/execution/"+made.ExecutionID+"/again", "")
 	if got := m.Logs(shard.TaskID, "tail=20"); got != "no ERROR here\n" {
 		t.Errorf("the tail: %.100q", got)
 	}

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestHostileTasks: tasks that misbehave end with their reason without affecting the server or another job, which
-// runs once at each of its fires. No process of the tasks is left. The executor's own tests have more such tasks.
+// TestHostileTasks: tasks that misbehave end with a reason, and affect neither the server nor another job, which runs
+// once for each of its fires. No process of the tasks is left. The executor's own tests have more such tasks.
 func TestHostileTasks(t *testing.T) {
 	m := start(t, "--kill-grace", "300ms")
 	tests := []struct{ name, script, state, cause string }{
@@ -29,16 +30,16 @@ func TestHostileTasks(t *testing.T) {
 	m.App("hostile", files, system.Doc{"bootstrapScript": "bin/is-deaf"})
 	m.App("good", writes, nil)
 	m.Job("good", "good", system.Doc{"misfire": true, "cron": "* * * * * ?"})
-	fires := func(n int) {
+	awaitFires := func(n int) {
 		t.Helper()
-		m.Until("the job beside them runs", func() string {
+		m.Until(fmt.Sprintf("the job good has run %d times", n), func() string {
 			if starts, _ := m.Ran(); len(starts) < n {
 				return "too few of its fires have run"
 			}
 			return ""
 		})
 	}
-	fires(1)
+	awaitFires(1)
 	var ids []string
 	for _, test := range tests {
 		m.Job(test.name, "hostile", system.Doc{"props": env("script.command.line", "bin/"+test.name)})
@@ -53,7 +54,7 @@ func TestHostileTasks(t *testing.T) {
 		}
 	}
 	starts, _ := m.Ran()
-	fires(len(starts) + 2)
+	awaitFires(len(starts) + 2)
 	m.OK("POST", "/api/job/good/disable", "")
 	m.Until("only the server, executors and supervisors run", func() string {
 		for _, p := range m.Processes() {
@@ -64,10 +65,10 @@ func TestHostileTasks(t *testing.T) {
 		}
 		return ""
 	})
-	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total",
+	for _, series := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total",
 		`elasticjob_tasks_ended_total{result="LOST"}`} {
-		if n := m.Metric(none); n != "0" {
-			t.Errorf("%s is %s", none, n)
+		if n := m.Metric(series); n != "0" {
+			t.Errorf("%s is %s, want 0", series, n)
 		}
 	}
 	m.Stop()
@@ -93,7 +94,7 @@ func TestExecutorLimits(t *testing.T) {
 		last = m.Run("small", "FINISHED").Shards[0].TaskID
 	}
 	if got := m.Logs(last, "offset=100000"); got != "kept\n" {
-		t.Errorf("the last one wrote %.100q", got)
+		t.Errorf("the last task wrote %.100q", got)
 	}
 	m.Until("the output of 3 tasks is kept", func() string {
 		kept, err := filepath.Glob(filepath.Join(m.Dir, "*", "work", "slaves", "*", "frameworks", "*", "executors",
@@ -101,7 +102,7 @@ func TestExecutorLimits(t *testing.T) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		// The link latest leads to each file once more.
+		// The link latest leads to the files of the latest run a second time.
 		kept = slices.DeleteFunc(kept, func(path string) bool { return strings.Contains(path, "/runs/latest/") })
 		if len(kept) != 3 {
 			return "these are:\n" + strings.Join(kept, "\n")

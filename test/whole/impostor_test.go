@@ -23,16 +23,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// impostor listens on the port of a former agent. To executors that mistake it for their agent it does the most harm:
-// it records their tokens, kills their task, and launches one with a secret.
+// impostor listens on the port of a former agent. It records the tokens of executors that mistake it for their agent,
+// kills their task, and launches a task that prints a secret.
 type impostor struct {
 	net.Listener
-	killed string
-	stolen wire.Task
+	killed string    // the task that it kills
+	stolen wire.Task // the task that it launches
 
 	mu     sync.Mutex
-	dialed int
-	heard  []string // the credentials in all calls
+	dialed int      // the number of connections
+	tokens []string // the credentials in all calls
 }
 
 // Accept counts the connections.
@@ -49,7 +49,7 @@ func (i *impostor) Accept() (net.Conn, error) {
 // ServeHTTP implements an agent.
 func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
-	i.heard = append(i.heard, r.Header.Get("Authorization"))
+	i.tokens = append(i.tokens, r.Header.Get("Authorization"))
 	i.mu.Unlock()
 	var call mesosexec.Call
 	body, err := io.ReadAll(r.Body)
@@ -116,7 +116,7 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 			defer close(served)
 			_ = server.Serve(listener)
 		}()
-		m.Until("the executor has tried again and again to reach its agent", func() string {
+		m.Until("the executor has tried three times to reach its agent", func() string {
 			i.mu.Lock()
 			defer i.mu.Unlock()
 			if _, err := os.Stat(stolen); i.dialed < 3 && err != nil {
@@ -127,8 +127,8 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 		_ = server.Close()
 		<-served
 		i.mu.Lock()
-		if len(i.heard) > 0 {
-			t.Errorf("over %s it was given %q", name, i.heard)
+		if len(i.tokens) > 0 {
+			t.Errorf("over %s the impostor received the credentials %q", name, i.tokens)
 		}
 		i.mu.Unlock()
 	}
@@ -140,7 +140,7 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 	m.AwaitShards(id, "RUNNING")
 	release()
 	if e := m.Await(id, "FINISHED"); e.Shards[0].TaskID != task {
-		t.Errorf("task %s did not go on: %+v", task, e)
+		t.Errorf("task %s did not continue: %+v", task, e)
 	}
 	m.Stop()
 	m.OnceEach()
@@ -150,16 +150,16 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 func listenAsAgent(t *testing.T, m *system.Machine) net.Listener {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(m.Dir, "cluster", "ports.json"))
-	var kept struct{ Agents []int }
+	var ports struct{ Agents []int }
 	if err == nil {
-		err = json.Unmarshal(text, &kept)
+		err = json.Unmarshal(text, &ports)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	var listener net.Listener
 	m.Until("the agent's port is free", func() string {
-		if listener, err = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", kept.Agents[0])); err != nil {
+		if listener, err = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", ports.Agents[0])); err != nil {
 			return err.Error()
 		}
 		return ""

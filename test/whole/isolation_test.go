@@ -18,10 +18,11 @@ import (
 
 const nobody = 65534
 
-// TestAJobSeesNothingOfTheSameUsersServer: see steals. As root, the test starts the server as another user.
+// TestAJobSeesNothingOfTheSameUsersServer: a job of the server's own user gets nothing of what runThief tries to access.
+// If root runs the test, the server runs as another user.
 func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	t.Parallel()
-	m, said := steals(t, nobody)
+	m, said := runThief(t, nobody)
 	if warned := strings.Contains(m.ServerLog(), "data folder not hidden"); warned {
 		t.Fatalf("the kernel has no user namespaces for this user; the server says so:\n%s", m.ServerLog())
 	}
@@ -30,29 +31,29 @@ func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	}
 }
 
-// TestWithoutHidingProcessesAreClosed: without hidden folders, a job of the same user can still not access the
+// TestWithoutHidingProcessesAreClosed: even if the data folder is not hidden, a job of the same user cannot access the
 // processes of the server.
 func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 	t.Parallel()
-	_, said := steals(t, nobody, "--hide-data=false")
+	_, said := runThief(t, nobody, "--hide-data=false")
 	files := 0
 	for _, what := range said {
 		if strings.HasPrefix(what, "file ") {
 			files++
 		} else if what == "the socket" {
-			// It is in the data folder, and the server cannot tell the job from its own user.
+			// The socket is in the data folder, and the server cannot distinguish the job from its own user.
 		} else if !strings.HasPrefix(what, "change of ") && !strings.HasPrefix(what,
 			"removal of ") && !strings.HasPrefix(what, "a file in ") {
 			t.Errorf("the job got: %s", what)
 		}
 	}
 	if files == 0 {
-		t.Error("the job got no file: the test above shows nothing")
+		t.Error("the job got no file, so the tests with hidden folders prove nothing")
 	}
 }
 
-// TestAsRootAJobOfAnotherUserSeesNothing is the same test for a server of root whose jobs run as another user: one
-// that a flag names, or one that the server chooses.
+// TestAsRootAJobOfAnotherUserSeesNothing is the same test for a server of root whose jobs run as another user, whom a
+// flag names or the server chooses.
 func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -61,7 +62,7 @@ func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	for name, args := range map[string][]string{"named": {"--run-as", "nobody"}, "chosen": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, said := steals(t, 0, args...)
+			m, said := runThief(t, 0, args...)
 			if len(said) > 0 {
 				t.Errorf("the job got:\n%s", strings.Join(said, "\n"))
 			}
@@ -72,10 +73,10 @@ func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	}
 }
 
-// steals runs a job that tries to access the server, its executor and supervisor through /proc, ptrace and
-// descriptors, each file in the data folder that is not the job's, files that the server's flags name, and the APIs
-// of master and agent. It returns what the job could access. As root, the server runs as user.
-func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []string) {
+// runThief runs a job that tries to access the server, its executor and supervisor through /proc, ptrace and
+// descriptors, each file in the data folder that is not the job's, files that the server's flags name, and the APIs of
+// master and agent. It returns what the job could access. If root runs the test, the server runs as user.
+func runThief(t *testing.T, user int, args ...string) (m *system.Machine, got []string) {
 	t.Helper()
 	m = system.New(t, bin)
 	config := filepath.Join(t.TempDir(), "config.properties") // stands for any file that a flag names
@@ -113,15 +114,15 @@ func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []st
 	return m, got
 }
 
-// startAs starts a server as a user, if the test runs as root. The user owns the paths and can reach them.
+// startAs makes a server's command run as a user, who then owns the paths and can reach them. Only root can do this.
 func startAs(t *testing.T, cmd *exec.Cmd, user int, paths ...string) {
 	t.Helper()
-	unasked(cmd)
+	withoutRunAs(cmd)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	errs := []error{os.Chmod(bin.Dir, 0o755)}
 	for _, path := range paths {
-		for folder := filepath.Dir(path); strings.HasPrefix(folder,
-			os.TempDir()+"/"); folder = filepath.Dir(folder) { // but not the folder of all tests itself
+		// The loop ends before the temporary folder of the whole machine.
+		for folder := filepath.Dir(path); strings.HasPrefix(folder, os.TempDir()+"/"); folder = filepath.Dir(folder) {
 			errs = append(errs, os.Chmod(folder, 0o755))
 		}
 		if _, err := os.Stat(path); err == nil {
@@ -211,9 +212,8 @@ exec ` + filepath.Join(bin.Dir, "executor") + ` "$@"`)
 	m.Run("j", "FINISHED")
 }
 
-// TestAsRootUsersThatCannotBeAreRefused: root's server does not start if jobs cannot run as the user that a flag
-// names.
-func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
+// TestAsRootUnusableUsersAreRefused: root's server does not start if jobs cannot run as the user that a flag names.
+func TestAsRootUnusableUsersAreRefused(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")
@@ -227,24 +227,24 @@ func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
 		{"user nobody can't enter " + filepath.Dir(m.Dir),
 			[]string{"--run-as", "nobody"}}, // the folders of tests are closed to others
 	} {
-		if status, said := m.Fails(unasked(m.Command(c.args...))); status != 1 || !strings.Contains(said, c.want) {
+		if status, said := m.Fails(withoutRunAs(m.Command(c.args...))); status != 1 || !strings.Contains(said, c.want) {
 			t.Errorf("%v: status %d, %s, want %q", c.args, status, said, c.want)
 		}
 	}
 }
 
-// TestAsRootWithoutRightsJobsRunAsRoot: if jobs cannot run as another user they run as root, and the server's log
-// says why and what to do. This happens in a folder that is closed to others, and in a container whose root may not
-// signal other users' processes.
+// TestAsRootWithoutRightsJobsRunAsRoot: if jobs cannot run as another user, they run as root, and the server's log says
+// why and what to do. One reason is a data folder in a folder that is closed to other users. Another is a container
+// whose root may not signal other users' processes.
 func TestAsRootWithoutRightsJobsRunAsRoot(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	for name, c := range map[string]struct {
-		open    bool
-		without string // setpriv(1)
-		reason  string
+		open       bool   // whether other users can reach the data folder
+		capability string // dropped by setpriv(1)
+		reason     string
 	}{
 		"a closed folder": {false, "", "can't enter /"},
 		"a lost right":    {true, "-kill", "CAP_KILL"},
@@ -252,16 +252,16 @@ func TestAsRootWithoutRightsJobsRunAsRoot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := system.New(t, bin)
-			cmd := unasked(m.Command())
+			cmd := withoutRunAs(m.Command())
 			if c.open {
 				startAs(t, cmd, 0, m.Dir, m.LedgerPath)
 			}
-			if c.without != "" {
+			if c.capability != "" {
 				setpriv, err := exec.LookPath("setpriv")
 				if err != nil {
 					t.Skip("there is no setpriv, of util-linux")
 				}
-				cmd.Args = append([]string{setpriv, "--bounding-set=" + c.without, "--"}, cmd.Args...)
+				cmd.Args = append([]string{setpriv, "--bounding-set=" + c.capability, "--"}, cmd.Args...)
 				cmd.Path = setpriv
 			}
 			m.LaunchCommand(cmd)
@@ -278,8 +278,8 @@ func TestAsRootWithoutRightsJobsRunAsRoot(t *testing.T) {
 	}
 }
 
-// unasked removes the variable with the jobs' user from the environment of a server's command.
-func unasked(cmd *exec.Cmd) *exec.Cmd {
+// withoutRunAs removes the variable with the jobs' user from the environment of a server's command.
+func withoutRunAs(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
 	return cmd
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestKillWithoutDisabling kills a task and an execution by their ids, also with a kill -9 of the server in between.
-// Neither retries nor failover run them again, waiting shards of the execution end too, and the job's next run is
-// normal.
+// TestKillWithoutDisabling kills a task and executions by their ids, and the server in between. Neither retries nor
+// failover run their shards again. A waiting execution can also be killed. The job's next run is normal.
 func TestKillWithoutDisabling(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

@@ -69,7 +69,7 @@ func TestLogs(t *testing.T) {
 	m.Refused(410, "log_gone", "GET", "/api/task/"+task+"/logs?follow=true", "")
 }
 
-// removeOutput removes the output of all tasks, as a user does who cleans up.
+// removeOutput removes the output of all tasks, as a user may do who needs the disk space.
 func removeOutput(t *testing.T, m *system.Machine) {
 	t.Helper()
 	err := filepath.WalkDir(m.Dir, func(path string, entry os.DirEntry, err error) error {

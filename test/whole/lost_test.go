@@ -61,7 +61,7 @@ func TestRegistryFileIsLost(t *testing.T) {
 		m.Stop()
 		m.NothingRuns()
 	})
-	t.Run("cut while nobody asks", func(t *testing.T) {
+	t.Run("truncated without a request", func(t *testing.T) {
 		m := start(t)
 		m.App("my_app", writes, nil)
 		m.Job("my_job", "my_app", nil)

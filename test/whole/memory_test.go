@@ -7,33 +7,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestServerKilledTwiceForItsMemory: a server that was killed twice just after its start, with its memory used up,
-// starts without launching anything. /readyz, the explanation and the log say why, which job waits, and what to do.
-// After a regular end it launches again.
+// TestServerKilledTwiceForItsMemory: a server that was killed twice just after its start, when it had used up its
+// memory, starts but launches nothing. /readyz, the explanation and the log say why, which job waits, and what to do.
+// After a regular end the server launches again.
 func TestServerKilledTwiceForItsMemory(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
-	small := func() { // every server uses more memory than this limit, which kills no process
+	startSmall := func() { // every server uses more memory than this limit, which only makes it seem used up
 		cmd := m.Command()
 		cmd.Env = append(cmd.Env, "GOMEMLIMIT=32MiB")
 		m.LaunchCommand(cmd)
 		m.Ready()
 	}
-	small()
+	startSmall()
 	m.App("my_app", only("exit 0"), nil)
 	m.Job("large", "my_app", system.Doc{"shardingTotalCount": 2, "cpuCount": 20})
 	waits := m.Trigger("large") // no agent has 20 CPUs
 	m.Job("my_job", "my_app", system.Doc{"shardingTotalCount": 1})
 	m.Kill()
-	small()
+	startSmall()
 	m.Run("my_job", "FINISHED") // a single such end may have any cause
 	m.Kill()
-	small()
-	of := m.Explain("large").Waiting[0].Reason // this text names no job
-	for _, said := range []string{m.OK("GET", "/readyz", ""), of, m.ServerLog()} {
-		for _, want := range []string{"nothing is launched: this server was killed 2 times within a minute of its start", "MiB of memory in use",
-			"large (2 shards, ", "with a waiting run", "/disable", "restart the server"} {
-			if named := strings.Contains(want, "waiting run") || strings.Contains(want, "shards"); said == of && named {
+	startSmall()
+	reason := m.Explain("large").Waiting[0].Reason // this text names no job
+	for _, said := range []string{m.OK("GET", "/readyz", ""), reason, m.ServerLog()} {
+		for _, want := range []string{
+			"nothing is launched: this server was killed 2 times within a minute of its start", "MiB of memory in use",
+			"large (2 shards, ", "with a waiting run", "/disable", "restart the server",
+		} {
+			isAboutJob := strings.Contains(want, "waiting run") || strings.Contains(want, "shards")
+			if said == reason && isAboutJob {
 				continue
 			}
 			if !strings.Contains(said, want) {
@@ -48,7 +51,7 @@ func TestServerKilledTwiceForItsMemory(t *testing.T) {
 		t.Errorf("it is %s", e.State)
 	}
 	m.Stop()
-	small()
+	startSmall()
 	m.Await(held, "FINISHED")
 	m.Stop()
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mailserver"
 )
 
-// handlerSecret is a secret of the error handlers.
+// handlerSecret is the only secret of all error handlers.
 const handlerSecret = "hunter2-of-the-handler"
 
-// told is the body of a webhook's request.
-type told struct {
+// notification contains the checked fields of the body of a webhook's request.
+type notification struct {
 	JobName, ExecutionID string
 	FurtherFailures      int
 	Shards               []struct {
@@ -33,10 +33,10 @@ type told struct {
 	}
 }
 
-// webhook starts an endpoint that accepts signed requests.
-func webhook(t *testing.T) (url string, got <-chan told) {
+// webhook starts a web server that checks the signature of each notification and sends the notification to received.
+func webhook(t *testing.T) (url string, received <-chan notification) {
 	t.Helper()
-	came := make(chan told, 100)
+	notifications := make(chan notification, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		mac := hmac.New(sha256.New, []byte(handlerSecret))
@@ -45,18 +45,18 @@ func webhook(t *testing.T) (url string, got <-chan told) {
 			r.Header.Get("X-Elasticjob-Signature") != want {
 			t.Errorf("a message signed %q: %s, %v", r.Header.Get("X-Elasticjob-Signature"), body, err)
 		}
-		var m told
-		if err := json.Unmarshal(body, &m); err != nil {
+		var n notification
+		if err := json.Unmarshal(body, &n); err != nil {
 			t.Errorf("%s: %v", body, err)
 		}
-		came <- m
+		notifications <- n
 	}))
 	t.Cleanup(s.Close)
-	return s.URL + "/?key=" + handlerSecret, came
+	return s.URL + "/?key=" + handlerSecret, notifications
 }
 
-// within waits for a value.
-func within[T any](t *testing.T, what string, from <-chan T) (v T) {
+// receive waits for a value.
+func receive[T any](t *testing.T, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-from:
@@ -66,32 +66,32 @@ func within[T any](t *testing.T, what string, from <-chan T) (v T) {
 	return v
 }
 
-var boom = only(`echo "it has gone wrong" >&2; exit 7`)
+var failing = only(`echo "it has gone wrong" >&2; exit 7`)
 
 func webhookJob(url string) system.Doc {
 	return system.Doc{"jobErrorHandlerType": "WEBHOOK",
 		"props": env("webhook.url", url, "webhook.secret", handlerSecret)}
 }
 
-// TestPeopleAreToldOfFailures: a failed run is notified by webhook and by mail, and no secret leaks [D90].
-func TestPeopleAreToldOfFailures(t *testing.T) {
+// TestFailuresAreNotified: a failed run is notified by webhook and by mail, and no secret leaks [D90].
+func TestFailuresAreNotified(t *testing.T) {
 	m := start(t)
 	url, hooks := webhook(t)
 	server := mailserver.Start(t, mailserver.Options{User: "me", Password: handlerSecret})
-	m.App("a", boom, nil)
+	m.App("a", failing, nil)
 	m.Job("hook", "a", webhookJob(url))
 	m.Job("mail", "a", system.Doc{"jobErrorHandlerType": "EMAIL",
 		"props": env("email.host", server.Host, "email.port", server.Port, "email.useSsl", "false",
-			"email.allowPlaintextLogin", "true", "email.username", "me", "email.password", handlerSecret, "email.from", "jobs@example.com", "email.to",
-			"ops@example.com,me@example.com")})
+			"email.allowPlaintextLogin", "true", "email.username", "me", "email.password", handlerSecret,
+			"email.from", "jobs@example.com", "email.to", "ops@example.com,me@example.com")})
 	run := m.Run("hook", "FAILED")
-	got := within(t, "the webhook's message", hooks)
+	got := receive(t, "the webhook's message", hooks)
 	if got.JobName != "hook" || got.ExecutionID != run.ExecutionID || len(got.Shards) != 1 ||
 		!strings.Contains(got.Shards[0].FailureCause, "it has gone wrong") {
 		t.Errorf("the webhook was told %+v", got)
 	}
 	run = m.Run("mail", "FAILED")
-	mail := within(t, "the mail", server.Mails)
+	mail := receive(t, "the mail", server.Mails)
 	if len(mail.To) != 2 || !mail.Authenticated || !strings.Contains(mail.Data, run.ExecutionID) ||
 		!strings.Contains(mail.Data, "it has gone wrong") {
 		t.Errorf("mail: %+v", mail)
@@ -107,7 +107,7 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 	run = m.Run("hook", "FAILED")
 	m.Kill()
 	m.Start()
-	if got = within(t, "the second message", hooks); got.ExecutionID != run.ExecutionID || got.FurtherFailures != 1 {
+	if got = receive(t, "the second message", hooks); got.ExecutionID != run.ExecutionID || got.FurtherFailures != 1 {
 		t.Errorf("the webhook was told %+v", got)
 	}
 	for _, path := range []string{"/api/job/jobs", "/api/job/jobs/hook", "/api/job/jobs/mail",
@@ -123,7 +123,7 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 		}
 		data, err := os.ReadFile(path)
 		if bytes.Contains(data, []byte(handlerSecret)) {
-			t.Errorf("a secret came to the agent: %s", path)
+			t.Errorf("a secret reached the agent: %s", path)
 		}
 		return err
 	})
@@ -132,8 +132,9 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 	}
 }
 
-// TestALeaderKilledBeforeItTells (N1): the next leader sends the notification, even if the last one may have sent it.
-func TestALeaderKilledBeforeItTells(t *testing.T) {
+// TestLeaderKilledBeforeNotification: the next leader sends the notification, even if the last leader may have sent it
+// (N1).
+func TestLeaderKilledBeforeNotification(t *testing.T) {
 	for point, times := range map[string]int{"before-notify": 1, "after-notify": 2} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
@@ -143,7 +144,7 @@ func TestALeaderKilledBeforeItTells(t *testing.T) {
 			m.LaunchCommand(cmd)
 			m.Ready()
 			url, hooks := webhook(t)
-			m.App("a", boom, nil)
+			m.App("a", failing, nil)
 			m.Job("hook", "a", webhookJob(url))
 			id := m.Trigger("hook")
 			if status := m.AwaitEnd(); status != -1 {
@@ -151,7 +152,7 @@ func TestALeaderKilledBeforeItTells(t *testing.T) {
 			}
 			m.Start()
 			for range times {
-				if got := within(t, "the message", hooks); got.ExecutionID != id || got.FurtherFailures != 0 {
+				if got := receive(t, "the message", hooks); got.ExecutionID != id || got.FurtherFailures != 0 {
 					t.Errorf("the webhook was told %+v", got)
 				}
 			}

@@ -13,8 +13,8 @@ import (
 )
 
 // TestL8PackageHostHangs: if the package's host accepts connections and never answers, the run fails with that reason
-// within the timeout of a first byte. The next run waits until the URL is retried, and says so, until the host
-// answers.
+// after the timeout of the first byte. The explanation of the next run says that it waits for the host. It runs when the
+// host answers.
 func TestL8PackageHostHangs(t *testing.T) {
 	m := start(t, "--executor-limit", "package-first-byte=500ms")
 	var answers atomic.Bool
@@ -44,9 +44,9 @@ func TestL8PackageHostHangs(t *testing.T) {
 		return fmt.Sprintf("these wait: %+v", waiting)
 	})
 	answers.Store(true)
-	m.Until("it runs again", func() string {
+	m.Until("a run has finished", func() string {
 		if n := m.Metric(`elasticjob_tasks_ended_total{result="FINISHED"}`); n == "0" {
-			return "it does not"
+			return "none has"
 		}
 		return ""
 	})

@@ -151,7 +151,7 @@ func TestEndsOfProcesses(t *testing.T) {
 		}
 		for _, want := range test.cause {
 			if !strings.Contains(s.FailureCause, want) {
-				t.Errorf("%s: failure cause %q, want it to hold %q", test.name, s.FailureCause, want)
+				t.Errorf("%s: failure cause %q, want it to contain %q", test.name, s.FailureCause, want)
 			}
 		}
 		if test.state == "FAILED" && e.Reason == "" {
@@ -204,8 +204,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestWhatATaskLeavesBehind: no process of a task survives it, in the background, in its own process group or in its
-// own session, and all of them have ended before the shard runs again (X7).
+// TestWhatATaskLeavesBehind: no process of a task survives the task: not in the background, not in a process group of
+// its own, and not in a session of its own (X7).
 func TestWhatATaskLeavesBehind(t *testing.T) {
 	m := start(t)
 	m.App("leaves", only(`up="$TMPDIR/up"; : >"$up"
@@ -215,7 +215,7 @@ setsid setsid sh -c 'trap "" TERM; echo >>"$1"; sleep 303' - "$up" >/dev/null 2>
 until [ "$(wc -l <"$up")" = 3 ]; do sleep 0.02; done`), nil)
 	m.Job("leaves", "leaves", nil)
 	m.Run("leaves", "FINISHED")
-	m.Until("nothing of the task is left", func() string {
+	m.Until("no process of the task is left", func() string {
 		for _, p := range m.Processes() {
 			if strings.HasPrefix(p.Command, "sleep 30") {
 				return p.String()

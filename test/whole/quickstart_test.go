@@ -17,8 +17,8 @@ const (
 	asJSON   = "Content-type: application/json"
 )
 
-// quickStart sends the first two lines. The package is the output of `tar -cvf my-job.tar.gz my-job`: an uncompressed
-// tar with a top folder.
+// quickStart registers the app and the job of the quick start. The package is like the output of
+// `tar -cvf my-job.tar.gz my-job`: an uncompressed tar with a top folder.
 func quickStart(m *system.Machine, files system.Files) {
 	m.Helper()
 	m.Packages.Serve("/my-job.tar.gz", system.Tar(m, "my-job", files))
@@ -26,6 +26,7 @@ func quickStart(m *system.Machine, files system.Files) {
 	m.OK("POST", "/api/job/register", quickJob, asJSON)
 }
 
+// trigger sends a trigger in any form, and returns the id of the execution.
 func trigger(m *system.Machine, path, body string, headers ...string) string {
 	m.Helper()
 	var said struct{ ExecutionID string }
@@ -39,7 +40,7 @@ func TestQuickStart(t *testing.T) {
 	m := start(t)
 	quickStart(m, only(`echo "shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"`))
 
-	// The third line, with the name unquoted and quoted.
+	// The trigger of the quick start, with the job's name unquoted and quoted.
 	for _, name := range []string{`my_job`, `"my_job"`} {
 		e := m.Await(trigger(m, "/api/job/trigger", name, asJSON), "FINISHED")
 		if len(e.Shards) != 3 || e.Source != "TRIGGER" || e.JobName != "my_job" {

@@ -47,8 +47,8 @@ func TestManyShardsAndKill(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestRestartWithAnotherSize: running shards continue, although they use more than the new size, and new ones are
-// limited by it.
+// TestRestartWithAnotherSize: after a restart with fewer resources, running shards continue even if they use more, and
+// new shards wait. After a restart with more resources, larger shards run.
 func TestRestartWithAnotherSize(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -83,8 +83,8 @@ func TestRestartWithAnotherSize(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestUpgrade: with a new build of the executor, tasks continue under the old one, which is used until it ends (rule
-// X4), and the next executor is of the new build.
+// TestUpgrade: after an upgrade of the executor, tasks continue under the old executor, which also runs new tasks until
+// it ends (rule X4). The next executor is of the new build.
 func TestUpgrade(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -128,17 +128,16 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := start(t)
 	m.App("storm", writes, nil)
-	// In seconds; with one fire each second, a slow machine would have more than 100 waiting fires, which are dropped
-	// (rule F5).
-	const every = 3
-	m.Job("job", "storm", system.Doc{"cron": fmt.Sprintf("0/%d * * * * ?", every), "shardingTotalCount": 2,
+	// With one fire each second, a slow machine would have more than 100 waiting fires, and drop others (rule F5).
+	const intervalSeconds = 3
+	m.Job("job", "storm", system.Doc{"cron": fmt.Sprintf("0/%d * * * * ?", intervalSeconds), "shardingTotalCount": 2,
 		"misfire": true, "failover": true, "env": env("TAKES", "0.3")})
 	var last time.Time
-	goOn := func() {
+	awaitFire := func() {
 		t.Helper()
 		m.Ready()
 		last = m.LastFire("job")
-		m.Until("the fires go on", func() string {
+		m.Until("the job has fired again", func() string {
 			if now := m.LastFire("job"); !now.After(last) {
 				return fmt.Sprintf("the last was at %v", now)
 			}
@@ -148,9 +147,9 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	kills := map[string]int{}
 	for n := range 18 {
 		if n%3 == 0 {
-			// A shard that is lost five times fails (rule E2), and without this pause kills would be faster than a
-			// busy machine starts an executor.
-			goOn()
+			// A shard that is lost five times fails (rule E2). Without this pause a busy machine would not start an
+			// executor between two kills.
+			awaitFire()
 		}
 		// A random moment; it does not wait for anything.
 		<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond)
@@ -174,7 +173,7 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 			m.Launch()
 		}
 	}
-	goOn()
+	awaitFire()
 	m.Update("job", system.Doc{"cron": nil})
 	m.Until("nothing waits or runs", func() string {
 		if x := m.Explain("job"); x.State != "ON_TRIGGER" {
@@ -184,25 +183,25 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	})
 	starts, ends := m.Ran()
 	fires := map[int64]bool{}
-	again := 0
+	repeated := 0
 	for part, n := range starts {
 		e := m.Execution(part.Execution)
 		if e.State != "FINISHED" || ends[part] < 1 {
 			t.Errorf("promise 1: %+v began %d times and ended %d times: %+v", part, n, ends[part], e)
 		}
-		again += n - 1
+		repeated += n - 1
 		fires[e.FireTime.Unix()] = true
 	}
 	first := last.Unix()
 	for at := range fires {
 		first = min(first, at)
 	}
-	for at := first; at <= last.Unix(); at += every {
+	for at := first; at <= last.Unix(); at += intervalSeconds {
 		if !fires[at] {
 			t.Errorf("promise 1: the fire at %v never ran", time.Unix(at, 0).UTC())
 		}
 	}
-	t.Logf("kills %v; %d fires, %d shards run again", kills, len(fires), again)
+	t.Logf("kills %v; %d fires, %d shards run again", kills, len(fires), repeated)
 	m.Stop()
 }
 
@@ -213,12 +212,12 @@ func TestExecutorKilledBeforeItsTasksBegan(t *testing.T) {
 	m.App("many", writes, nil)
 	m.Job("many", "many", system.Doc{"shardingTotalCount": 100, "failover": true})
 	id := m.Trigger("many")
-	m.Until("the executor is there", func() string {
+	m.Until("the executor was started and killed", func() string {
 		if pids := m.Executors(); len(pids) > 0 {
 			m.KillProcess(pids[0])
 			return ""
 		}
-		return "it is not"
+		return "there is no executor"
 	})
 	m.Await(id, "FINISHED")
 	m.Stop()

@@ -16,15 +16,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// confidential is the prefix of all secrets in TestSecretsAreShownToNobody; ofFile is the prefix of the one that is
-// in no document.
 const (
+	// confidential is the prefix of all secrets in TestSecretsAreShownToNobody.
 	confidential = "hunter2-"
-	ofFile       = confidential + "of-a-file"
+	// ofFile is the secret that is in a file and in no document.
+	ofFile = confidential + "of-a-file"
 )
 
-// secretive is a job with secrets in all forms, which its script prints.
-func secretive(folder, hook string) system.Doc {
+// withSecrets returns a job with secrets in all forms. The job's script prints them.
+func withSecrets(folder, hook string) system.Doc {
 	return system.Doc{
 		"description":            "see https://me:" + confidential + "description@h/x",
 		"jobParameter":           "https://h/x?token=" + confidential + "parameter",
@@ -90,21 +90,21 @@ echo "$*" >&2
 	job := func(name string, more system.Doc) string {
 		return m.JobText(name, "a", more)
 	}
-	fails := secretive(folder, hook.URL)
+	fails := withSecrets(folder, hook.URL)
 	fails["maxRetries"] = 1
 	ask(200, "POST", "/api/job/register", job("fails", fails))
-	daemon := secretive(folder, hook.URL)
+	daemon := withSecrets(folder, hook.URL)
 	daemon["jobExecutionType"], daemon["cron"] = "DAEMON", "* * * * * ?"
 	ask(200, "POST", "/api/job/register", job("tick", daemon))
-	holds := secretive(folder, hook.URL)
+	holds := withSecrets(folder, hook.URL)
 	holds["env"].(system.Doc)["HOLD"] = "1"
 	ask(200, "POST", "/api/job/register", job("holds", holds))
 	missing := system.Doc{"env": system.Doc{"DB_PASSWORD": system.Doc{"fromFile": filepath.Join(folder, "none")}}}
 	ask(200, "POST", "/api/job/register", job("misses", missing))
-	wrong := secretive(folder, "https://me:"+confidential+"hook@h")
-	wrong["env"].(system.Doc)["A-B"], wrong["password"],
-		wrong["props"].(system.Doc)["script.command.lime"] = confidential+"bad", confidential+"unknown",
-		confidential+"misspelt"
+	wrong := withSecrets(folder, "https://me:"+confidential+"hook@h")
+	wrong["env"].(system.Doc)["A-B"] = confidential + "bad"
+	wrong["password"] = confidential + "unknown"
+	wrong["props"].(system.Doc)["script.command.lime"] = confidential + "misspelt"
 	wrong["shardingItemParameters"] = "7=https://me:" + confidential + "item@h/x"
 	ask(422, "POST", "/api/job/register", job("wrong", wrong))
 
@@ -132,15 +132,15 @@ echo "$*" >&2
 			t.Errorf("the process was given %s", secret)
 		}
 	}
-	m.Until("people are told of it", func() string {
+	m.Until("the failure is notified", func() string {
 		select {
-		case told := <-hooked:
-			if strings.Contains(told, confidential) || !strings.Contains(told, "******") {
-				t.Errorf("people are told %s", told)
+		case notified := <-hooked:
+			if strings.Contains(notified, confidential) || !strings.Contains(notified, "******") {
+				t.Errorf("the notification is %s", notified)
 			}
 			return ""
 		default:
-			return "nobody is"
+			return "it is not"
 		}
 	})
 	if run := m.Run("misses", "FAILED"); !strings.Contains(run.Shards[0].FailureCause,
@@ -165,12 +165,13 @@ echo "$*" >&2
 	first, waits, holding := trigger("fails", own), trigger("fails", own), trigger("holds", "")
 	held := m.AwaitShards(holding, "RUNNING").Shards[0].TaskID
 	m.AwaitShards(first, "RUNNING")
-	walk := func() {
+	getAllRoutes := func() {
 		t.Helper()
 		for _, path := range routesToGet(t) {
 			paths := []string{path}
 			for variable, values := range map[string][]string{
-				"{appName}": {"a"}, "{jobName}": {"fails", "tick", "holds", "misses"}, "{executionId}": ids, "{taskId}": {held}, "{period}": {"LAST24_HOURS"}, "{userName}": {"nobody"},
+				"{appName}": {"a"}, "{jobName}": {"fails", "tick", "holds", "misses"}, "{executionId}": ids,
+				"{taskId}": {held}, "{period}": {"LAST24_HOURS"}, "{userName}": {"nobody"},
 			} {
 				var filled []string
 				for _, p := range paths {
@@ -189,12 +190,12 @@ echo "$*" >&2
 			}
 		}
 	}
-	walk()
+	getAllRoutes()
 	ask(200, "POST", "/api/task/"+held+"/kill", "")
 	m.Await(holding, "KILLED")
 	m.Kill()
 	m.Start()
-	walk()
+	getAllRoutes()
 	ask(200, "POST", "/api/execution/"+first+"/kill", "")
 	m.Await(first, "KILLED")
 	m.AwaitShards(waits, "RUNNING")
@@ -207,17 +208,17 @@ echo "$*" >&2
 		return ""
 	})
 	ask(200, "GET", "/api/operate/sandbox?appName=a", "")
-	walk()
+	getAllRoutes()
 	ask(200, "DELETE", "/api/app/a?jobs=true", "")
 	m.Stop()
 	if log := m.Logged(); strings.Contains(log, confidential) {
 		t.Errorf("the log has a secret: %s", log[strings.Index(log, confidential)-300:][:600])
 	}
-	whereSecretsAre(t, m.Dir)
+	checkFiles(t, m.Dir)
 }
 
-// routesToGet returns the GET routes in docs/api.md, which lists all, except those whose answer is a job's own output
-// or a program, or has no end.
+// routesToGet returns all GET routes, which docs/api.md lists. It leaves out those whose answer is a job's own output or
+// a program, or does not end.
 func routesToGet(t *testing.T) (paths []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/api.md")
@@ -236,8 +237,8 @@ func routesToGet(t *testing.T) (paths []string) {
 	return paths
 }
 
-// whereSecretsAre checks all files in the data folder.
-func whereSecretsAre(t *testing.T, dir string) {
+// checkFiles checks that secrets are only in those files of the data folder in which they may be.
+func checkFiles(t *testing.T, dir string) {
 	t.Helper()
 	output := regexp.MustCompile(`/(tasks|runs/[^/]+/tasks)/\d+/std(out|err)`)
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -249,9 +250,9 @@ func whereSecretsAre(t *testing.T, dir string) {
 		switch {
 		case output.MatchString(path), inside == "secrets/db": // the job's own output, and the file with the secret
 		case bytes.Contains(data, []byte(ofFile)):
-			t.Errorf("what was in a file is in %s", inside)
-		case inside == "registry.db", strings.HasPrefix(inside,
-			"cluster/agent/"): // documents, and tasks with their environment
+			t.Errorf("the secret of the file is in %s", inside)
+		case inside == "registry.db", strings.HasPrefix(inside, "cluster/agent/"):
+			// They contain documents, and tasks with their environment.
 		case bytes.Contains(data, []byte(confidential)):
 			t.Errorf("a secret is in %s", inside)
 		}

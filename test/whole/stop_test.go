@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestStop is rule O4: SIGTERM or SIGINT ends all tasks with their grace period, leaves no process running, and
-// records them as lost by shutdown; with failover they run at the next start.
+// TestStop is rule O4: SIGTERM or SIGINT ends all tasks with their grace period, leaves no process running, and records
+// the tasks as lost by shutdown. Shards with failover run again after the next start.
 func TestStop(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestStop(t *testing.T) {
 				t.Errorf("exit status %d", status)
 			}
 			if took := time.Since(begun); took < time.Second {
-				t.Errorf("it took %v: the one that ignores SIGTERM had no grace", took)
+				t.Errorf("it took %v: the task that ignores SIGTERM had no grace period", took)
 			}
 			m.NothingRuns()
 			for file, want := range map[string]string{".polite": "cleaned up\n", ".deaf": "heard\n"} {
@@ -70,9 +70,9 @@ func TestStop(t *testing.T) {
 			if s := e.Shards[0]; s.State != "LOST" || !strings.Contains(s.FailureCause, "shutdown") || e.Reason == "" {
 				t.Errorf("without failover: %+v, want LOST by shutdown", e)
 			}
-			// It ended within its grace period.
+			// The polite task ended within its grace period, maybe before its agent noticed the shutdown.
 			if e := m.Await(polite, "FINISHED", "FAILED"); e.State == "FAILED" && e.Shards[0].State != "LOST" {
-				t.Errorf("the polite one: %+v", e)
+				t.Errorf("the polite task: %+v", e)
 			}
 			m.Run("waits", "FINISHED") // all resources are free again
 			m.Stop()
@@ -88,7 +88,7 @@ func TestStopTwice(t *testing.T) {
 		nil)
 	m.Job("stops", "stops", nil)
 	id := m.Trigger("stops")
-	exists := func(suffix string) {
+	awaitFile := func(suffix string) {
 		t.Helper()
 		m.Until(suffix, func() string {
 			if _, err := os.Stat(m.LedgerPath + suffix); err != nil {
@@ -97,11 +97,11 @@ func TestStopTwice(t *testing.T) {
 			return ""
 		})
 	}
-	exists(".up")
+	awaitFile(".up")
 	m.AwaitShards(id, "RUNNING")
 	m.Signal(syscall.SIGINT)
-	exists(".heard")
-	m.Until("it says what a second Ctrl-C does", func() string {
+	awaitFile(".heard")
+	m.Until("the server says what a second Ctrl-C does", func() string {
 		if said := m.Said(); !strings.Contains(said, "second Ctrl-C") {
 			return said
 		}
@@ -118,7 +118,7 @@ func TestStopTwice(t *testing.T) {
 	if err := os.WriteFile(m.LedgerPath+".go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.Until("it has ended", func() string {
+	m.Until("the execution has ended", func() string {
 		if e := m.Execution(id); !e.HasEnded() {
 			return fmt.Sprintf("%+v", e)
 		}
@@ -135,7 +135,7 @@ func TestSecondServer(t *testing.T) {
 		t.Errorf("second server: status %d, %s, want 1 and process %d", status, said, m.ServerPID())
 	}
 	if lines := strings.Count(strings.TrimSpace(said), "\n"); lines > 3 {
-		t.Errorf("the message is hard to find:\n%s", said)
+		t.Errorf("the message is too long:\n%s", said)
 	}
 	other := system.New(t, bin)
 	status, said = m.Fails(other.Command("--listen", strings.TrimPrefix(m.URL(), "http://")))
@@ -147,7 +147,7 @@ func TestSecondServer(t *testing.T) {
 	m.Run("lives", "FINISHED")
 }
 
-// TestFlags: contradictory and invalid settings are rejected before anything starts, with what to do.
+// TestFlags: contradictory and invalid settings are rejected before anything starts. The message names them.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -227,8 +227,8 @@ func TestBrokenRegistry(t *testing.T) {
 	m.NothingRuns()
 }
 
-// TestAgentPortTaken is rule O1: executors expect their agent on its port. If that is in use at a restart, the error
-// names the process, and --give-up-executors ends the executors and continues.
+// TestAgentPortTaken is rule O1: executors expect their agent on the same port after a restart. If another process
+// listens there, the error names that process. With --give-up-executors the server ends the executors and starts.
 func TestAgentPortTaken(t *testing.T) {
 	m := start(t)
 	path, _ := m.Hold()
@@ -243,7 +243,7 @@ func TestAgentPortTaken(t *testing.T) {
 	agent := m.AgentAddress()
 	m.Kill()
 	executor := m.Executors()[0]
-	holder := hold(t, agent)
+	holder := listenElsewhere(t, agent)
 	_, port, err := net.SplitHostPort(agent)
 	if err != nil {
 		t.Fatal(err)
@@ -255,11 +255,11 @@ func TestAgentPortTaken(t *testing.T) {
 		t.Errorf("agent's port taken: status %d, %s, want 1, port %s and pid %d", status, said, port, holder)
 	}
 	if !m.Lives(executor) {
-		t.Error("the executor was ended although nobody asked for it")
+		t.Error("the executor was ended without --give-up-executors")
 	}
 	m.Start("--give-up-executors")
 	if m.Lives(executor) || m.Lives(old[0].PID) {
-		t.Error("the executor that was given up lives")
+		t.Error("the executor or its task is still running")
 	}
 	if e := m.Await(once, "FAILED"); e.Shards[0].State != "LOST" || e.Shards[0].FailureCause == "" {
 		t.Errorf("given up, without failover: %+v", e)
@@ -269,10 +269,10 @@ func TestAgentPortTaken(t *testing.T) {
 	m.Ran()
 }
 
-// hold makes another process listen on an address, and returns its pid. It starts no children: if this process
-// listened itself, each child would have a copy of the socket until it executes its program, and could be named
-// instead.
-func hold(t *testing.T, address string) int {
+// listenElsewhere makes another process listen on an address, and returns its pid. That process starts no children. If
+// the test itself listened, each of its children would have a copy of the socket until it executes its program, and the
+// server could name the child instead.
+func listenElsewhere(t *testing.T, address string) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

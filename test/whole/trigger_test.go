@@ -7,9 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTriggerWithSettingsOfItsOwn: parameters of a trigger reach the processes of that run, also if it waits through
-// a kill -9 of the server, and its retries. The next run has the job's own.
-func TestTriggerWithSettingsOfItsOwn(t *testing.T) {
+// TestTriggerWithParameters: the parameters of a trigger reach the processes of its run and of its retries, even if the
+// server is killed while the run waits. The next run has the job's own parameters.
+func TestTriggerWithParameters(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
 	m.App("a", system.Files{"bin/start.sh": script(`while [ -e "$HOLD" ]; do sleep 0.1; done

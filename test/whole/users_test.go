@@ -61,16 +61,16 @@ func TestUsersOfAServerThatDoesNotRun(t *testing.T) {
 	m.Refused(http.StatusForbidden, "not_allowed", "POST", "/api/app", app("b2"), vic)
 	m.OK("POST", "/api/app/a/disable", "", token)
 	if all := m.OK("GET", "/api/app/list", "", vic); !strings.Contains(all, `"b"`) || strings.Contains(all, `"a"`) {
-		t.Errorf("somebody for b* sees %s", all)
+		t.Errorf("a user for b* sees %s", all)
 	}
 	text, err := os.ReadFile(filepath.Join(m.Dir, "registry.db"))
 	if err != nil || strings.Contains(string(text), password) ||
 		strings.Contains(string(text), token[len("Authorization: Bearer "):]) {
-		t.Errorf("the registry holds a password or a token: %v", err)
+		t.Errorf("the registry contains a password or a token: %v", err)
 	}
 	if log := m.ServerLog(); strings.Contains(log, password) || strings.Contains(log, "ejt_") ||
 		strings.Contains(log, "ejl_") {
-		t.Error("the log holds a password or a token")
+		t.Error("the log contains a password or a token")
 	}
 }
 
