@@ -24,12 +24,12 @@ type agent struct {
 	cut    bool // disconnected from the master
 	epoch  int  // number of its connections to a master so far
 	with   platform
-	inLast time.Duration // times of delivery, which keep the order of messages to it
-	out    time.Duration // and of messages from it
+	inLast time.Duration // when the last message to it arrives: later messages must not overtake it
+	out    time.Duration // when the last message from it arrives
 
 	executors    map[string]*executor
 	tasks        map[string]*task
-	executorLost time.Duration // when an executor on it last ended
+	executorLost time.Duration // when one of its executors last ended
 	downSince    time.Duration
 	unavailable  time.Time     // when its planned maintenance begins
 	clockOff     time.Duration // the difference of its clock from the leaders'
@@ -45,7 +45,7 @@ type task struct {
 	reported  cluster.State // state of the last update that was forwarded
 	updates   []cluster.Update
 	forgotten bool // the machine rebooted, or the framework was removed
-	retries   int  // number of tries of the first update; also distinguishes old timers from new ones
+	retries   int  // the number of tries of the first update, which also distinguishes old timers from new ones
 	process   *process
 	killing   bool
 	fetching  bool
@@ -56,20 +56,20 @@ type task struct {
 	pending   []cluster.Update // from the executor, while the agent is down
 	run       *wire.Run        // the present run of a daemon's shard
 	totals    wire.Totals      // of a daemon's shard
-	runs      int64            // number of begun runs of a daemon's shard
-	drained   func()           // called when the present run has ended, nil while the shard goes on
+	runs      int64            // the number of begun runs of a daemon's shard
+	drained   func()           // called when the present run has ended; nil unless the shard is to end with the run
 }
 
-// process is the process of a task. The checks of promise 2 use the list of processes.
+// process is the process of a task, which the checks of promise 2 observe.
 type process struct {
 	task       string
 	job, exec  string
 	item       int
 	agent      string
-	failover   bool // setting of its job at the launch
+	failover   bool // its execution may have two attempts of a shard
 	wasAway    bool // its agent was unreachable, or partitioned, while it ran
 	lingers    bool // its executor is dead, and the supervisor is about to kill it
-	ofOriginal bool // of the original
+	ofOriginal bool // the original has started it
 	removed    bool // its framework was removed; the agent may not know yet
 	exclusive  bool // its job is exclusive
 	forgotten  bool // its machine rebooted, so that the agent forgot it
@@ -145,7 +145,7 @@ func (t *task) loseAgent() {
 	}
 }
 
-// toMaster sends a message in order; it is lost if the connection breaks.
+// toMaster sends a message to the master, after earlier ones. It is lost if the connection breaks.
 func (a *agent) toMaster(lost Fault, do func(platform)) {
 	if a.with == nil || a.with != a.w.platform() || !a.online() || a.w.roll(lost) {
 		return
@@ -180,7 +180,7 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 		return
 	}
 	w.report.Launched++
-	w.check.daemonLaunched(d)
+	w.check.checkDaemonLaunch(d)
 	x := a.executors[l.Executor.ID]
 	if (x == nil || x.dead) && !startExecutor {
 		w.count(ExecutorGoneAtLaunch)

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// eachClaim calls claim with the resources of each of our tasks, executors and offers on an agent.
+// eachClaim calls claim with the resources of each of the framework's tasks, executors and offers on an agent.
 func (m *master) eachClaim(id string, claim func(all resources.Amount, reserved []cluster.Reserved)) {
 	for _, t := range m.tasks {
 		if t.agent == id && !t.latest.Terminal() {
@@ -68,7 +68,7 @@ func (m *master) makeOffers() {
 	}
 }
 
-// endOthers ends the use by other frameworks.
+// endOthers ends the use of resources by other frameworks.
 func (m *master) endOthers() {
 	for _, k := range m.agents {
 		k.other = resources.Amount{}
@@ -109,9 +109,9 @@ func (m *master) accept(a cluster.Launch) {
 	for _, t := range a.Tasks {
 		_, runs := k.executors[t.Executor.ID]
 		started = started || !runs
-		why := m.invalid(k, t, free, started)
+		why := m.taskError(k, t, free, started)
 		if why == "" {
-			why = m.misnamed(k, t, stock, started)
+			why = m.reservationError(k, t, stock, started)
 		}
 		if why != "" {
 			stock.disturbed = true
@@ -142,8 +142,9 @@ func (m *master) accept(a cluster.Launch) {
 	m.refuse(a.AgentID, free, a.Refuse)
 }
 
-// invalid returns why the master rejects a task. If a correct framework never does that, the world fails, too.
-func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, started bool) string {
+// taskError returns why the master rejects a task, or "". The world fails if a correct framework never launches such a
+// task.
+func (m *master) taskError(k *registeredAgent, t cluster.TaskLaunch, free resources.Amount, started bool) string {
 	w := m.w
 	if w.roll(MasterRejects) {
 		return "the master does not like it"

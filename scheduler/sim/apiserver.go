@@ -42,15 +42,17 @@ type simPod struct {
 	handed     bool // its kubelet has received it
 	// status is its reported status, with a uuid; nil while it is not bound.
 	status *cluster.Update
-	// runs are the runs that its output reports. A new session reads them from the beginning.
+	// runs are the updates about runs of a daemon that the pod's output contains. A new session reads all of them.
 	runs []cluster.Update
 	// unheard is set while the newest status is not acknowledged.
 	unheard bool
 	// seen is set when the scheduler has acknowledged a status; until then the pod's finalizer keeps it.
 	seen bool
-	// gone is set when it was removed and only the finalizer keeps it. grace belongs to a requested deletion.
-	gone, deleting bool
-	grace          time.Duration
+	// gone is set when it was removed and only the finalizer keeps it.
+	gone bool
+	// deleting is set when its deletion was requested, with this grace.
+	deleting bool
+	grace    time.Duration
 }
 
 // podExecutor is the prefix of the executor ids of pods; the task id follows.
@@ -212,8 +214,8 @@ func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 }
 
 // bindEach binds pods one after the other, if they still exist. It does not read the Lease again, so another session
-// may take it meanwhile and delete pods that are not bound yet. A binding without an answer was done, or not, or is
-// done later, like those behind it; it ends the session.
+// may take the Lease meanwhile and delete pods that are not bound yet. A binding without an answer ends the session: it
+// and the bindings after it may happen later, or never.
 func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 	w := s.w
 	if len(made) == 0 {
@@ -239,7 +241,8 @@ func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 	done(errors.New("outcome unknown"))
 }
 
-// sweep deletes, for the present session, pods that its watch shows and that another session made and has not bound.
+// sweep deletes pods that a session has created and not bound, if another session holds the Lease. That session does it
+// when its watch shows these pods.
 func (s *apiServer) sweep(by *session, made []*simPod) {
 	if s.holder == by.stream {
 		return
@@ -257,7 +260,7 @@ func (s *apiServer) bind(p *simPod) {
 	p.bound = true
 	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent,
 		Status: &wire.Status{Phase: wire.PhaseFetch}})
-	if p.deleting { // deleted meanwhile; the kubelet finds it so
+	if p.deleting { // the pod was deleted before it was bound, which the kubelet finds
 		s.w.count(KillRequested)
 	}
 	s.deliver(p)
@@ -284,7 +287,8 @@ func (s *apiServer) deliver(p *simPod) {
 	})
 }
 
-// toKubelet delivers a change to a kubelet: by its watch, in order, or with its list when it is back.
+// toKubelet delivers a change to a connected kubelet, in order. A kubelet that is not connected lists all pods when it
+// is back.
 func (s *apiServer) toKubelet(id string, do func(*agent)) {
 	n := s.nodes[id]
 	if n == nil || !n.connected {
@@ -316,7 +320,8 @@ func (s *apiServer) setStatus(p *simPod, u cluster.Update) {
 	s.sendPod(p)
 }
 
-// delete is a DELETE with grace. A pod that is not bound is removed at once; the kubelet reports the end of others.
+// delete handles a DELETE with a grace period. A pod that is not bound is removed at once. The kubelet ends any other
+// pod and reports its end.
 func (s *apiServer) delete(k cluster.Kill) {
 	p := s.pods[k.TaskID]
 	if p == nil {

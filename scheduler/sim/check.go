@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// checker mirrors the committed state, lists what runs, and reports a broken rule.
+// checker mirrors the committed state, lists the running processes, and reports broken invariants.
 type checker struct {
 	w              *world
 	execs          map[string]*execRecord // in the registry
@@ -17,9 +17,9 @@ type checker struct {
 	jobs           map[string]*jobMirror
 	live           map[string]string        // tasks that are committed as launching or running → execution
 	orphans        map[string]string        // → agent
-	silentOrphans  map[string]string        // orphans that went away in silence → executor
+	silentOrphans  map[string]string        // orphans that were abandoned because their executor was silent → executor
 	everSilent     map[string]bool          // orphans that were once among silentOrphans
-	besideSilent   map[[2]string]bool       // a task that was launched, and an orphan of its shard that was silent then
+	besideSilent   map[[2]string]bool       // a launched task, and an orphan of its shard that was silent at that time
 	removedBy      map[string]string        // orphans of removed frameworks → the master that removed the framework
 	seenAlive      map[string]bool          // orphans that block because they were seen alive
 	alive          map[string]bool          // orphans that were reported alive to the leader
@@ -35,13 +35,13 @@ type checker struct {
 	decidedAt  time.Time // the wall clock at the step of the last commit
 	running    map[shardOf][]*process
 	tokens     map[shardOf]lastToken    // the last fencing token of each shard
-	ofOriginal map[*process]bool        // processes of the original
+	ofOriginal map[*process]bool        // processes that ElasticJob-Cloud, the original, left running
 	kills      map[string]wantedKill    // by task
 	waits      map[string]time.Duration // since when executions wait in a crowded, calm world
 	liveSince  map[string]time.Duration // since when each task has been live
 	longest    time.Duration            // longest time that a task was live
-	lastEnd    time.Duration
-	begunOff   []begun
+	lastEnd    time.Duration            // when an execution last ended
+	begunOff   []begun                  // executions that began in the present commit while their job was off
 
 	runs map[string]runsRecord // of shards of daemons, by job@item
 	cut  map[string]wire.Run   // fires whose run was cut off and must be repeated

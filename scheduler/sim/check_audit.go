@@ -21,24 +21,26 @@ const pathAudit = "/scheduler/audit"
 var byUser = historyevent.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}
 
 // audits checks rule A1: the audit rows of each commit describe exactly the changes by people in that commit, whatever
-// crashes before and after it. The check compares them with the committed state and with the external edits that the
-// leader has read.
+// crashes before and after it. The check compares the rows with the committed state and with the external edits that
+// the leader has read.
 type audits struct {
 	w *world
-	// docs has the last usable documents that the leader has read, and marks its disabled marks, by path. faulty has
-	// the paths of unusable documents.
-	docs   map[string]string
-	marks  map[string]string
+	// docs are the last usable documents that the leader has read, by path.
+	docs map[string]string
+	// marks are the disabled marks that the leader has read, by path.
+	marks map[string]string
+	// faulty are the paths of unusable documents.
 	faulty map[string]bool
-	edits  []string // rows of external edits that the leader has read, which its next commit must contain
-	// ever has all committed rows by id; unstored has those that have not reached the history yet.
+	// edits are the rows of external edits that the leader has read. Its next commit must contain them.
+	edits []string
+	// ever are all committed rows by id. unstored are those that have not reached the history yet.
 	unstored, ever map[string]string
-	// kept has the ids of the rows in the registry. paths has the same ids by path.
+	// kept are the ids of the rows in the registry. paths are the same ids by path.
 	kept  map[string]bool
 	paths map[string]string
-	// outbox has rows of changes that the leader does not make, such as changes of users.
+	// outbox are rows of changes that the leader does not make, such as changes of users.
 	outbox []historyevent.Audit
-	made   int // number of rows that were ever added to outbox
+	made   int // the number of rows that were ever added to outbox
 }
 
 func newAudits(w *world) *audits {
@@ -68,7 +70,7 @@ func (a *audits) move() {
 		rows := slices.Clone(a.outbox)
 		l.request(core.AuditRequested{Rows: rows},
 			func(r core.Reply) {
-				if r.Err != nil || w.chance(0.2) { // or the rows cannot be removed from the outbox now
+				if r.Err != nil || w.chance(0.2) { // sometimes the rows cannot be removed from the outbox now
 					return
 				}
 				a.outbox = slices.DeleteFunc(a.outbox, func(row historyevent.Audit) bool {
@@ -83,7 +85,7 @@ func (a *audits) move() {
 	}
 }
 
-// usable returns a document as the leader would write it, and false if it cannot be used.
+// usable returns a document as the leader would write it, and whether it can be used.
 func usable(path string, value []byte) (string, bool) {
 	var doc any
 	var err error
@@ -103,17 +105,17 @@ func markAt(path string, value []byte) string {
 	return "disable"
 }
 
-// loaded records the state that a new leader finds. External edits before that have no rows.
-func (a *audits) loaded(entries []registry.Entry) {
+// load records the state that a new leader finds. Earlier external edits have no rows.
+func (a *audits) load(entries []registry.Entry) {
 	a.docs, a.marks, a.faulty, a.edits = map[string]string{}, map[string]string{}, map[string]bool{}, nil
 	for _, e := range entries {
-		a.read(e.Path, e, true)
+		a.recordRead(e.Path, e, true)
 	}
 	a.edits = nil
 }
 
-// read records that the leader has read the present entry at a path, or that there is none.
-func (a *audits) read(path string, e registry.Entry, exists bool) {
+// recordRead records that the leader has read the present entry at a path, or that there is none.
+func (a *audits) recordRead(path string, e registry.Entry, exists bool) {
 	switch dir, name := splitPath(path); dir {
 	case pathApps, pathJobs:
 		doc, good := usable(path, e.Value)
@@ -124,10 +126,10 @@ func (a *audits) read(path string, e registry.Entry, exists bool) {
 		if !exists {
 			doc = ""
 		}
-		if what := a.documented(path, doc); what != "" && (exists || a.docs[path] != "" || a.faulty[path]) {
+		if what := a.documentRow(path, doc); what != "" && (exists || a.docs[path] != "" || a.faulty[path]) {
 			a.edits = append(a.edits, what)
 		}
-		a.becomes(path, doc)
+		a.setDocument(path, doc)
 	case pathAppDisabled, pathJobDisabled:
 		now := ""
 		if exists {
@@ -140,8 +142,8 @@ func (a *audits) read(path string, e registry.Entry, exists bool) {
 	}
 }
 
-// documented returns the row of a changed document, "" for none.
-func (a *audits) documented(path, doc string) string {
+// documentRow returns the row of a changed document, "" for none.
+func (a *audits) documentRow(path, doc string) string {
 	dir, name := splitPath(path)
 	kind := strings.TrimPrefix(dir, "/config/")
 	switch was := a.docs[path]; {
@@ -155,7 +157,7 @@ func (a *audits) documented(path, doc string) string {
 	return ""
 }
 
-func (a *audits) becomes(path, doc string) {
+func (a *audits) setDocument(path, doc string) {
 	delete(a.faulty, path)
 	if a.docs[path] = doc; doc == "" {
 		delete(a.docs, path)
@@ -188,7 +190,7 @@ func (a *audits) committed(c term.Commit) {
 			a.w.fail("A1 a row can be read", "%s: %v", wr.Value, err)
 		}
 		if a.kept[row.ID] {
-			a.w.fail("A1 a row stands once", "%s is there, and is put at %s", row.ID, wr.Path)
+			a.w.fail("A1 a row stands once", "%s is in the registry, and is also put at %s", row.ID, wr.Path)
 		}
 		a.kept[row.ID], a.paths[wr.Path] = true, row.ID
 		a.keep(row, string(wr.Value))
@@ -215,16 +217,16 @@ func (a *audits) committed(c term.Commit) {
 	}
 	want := a.edits
 	if c.Change {
-		a.equal("configuration", byUsers, a.configured(c.Writes))
+		a.compareRows("configuration", byUsers, a.configured(c.Writes))
 		want = nil
 	} else {
-		a.operated(c.Writes, byUsers, pausing)
+		a.checkOperated(c.Writes, byUsers, pausing)
 		a.edits = nil
 	}
-	a.equal("external edits", external, want)
+	a.compareRows("external edits", external, want)
 }
 
-func (a *audits) equal(of string, rows, want []string) {
+func (a *audits) compareRows(of string, rows, want []string) {
 	slices.Sort(rows)
 	slices.Sort(want)
 	if !slices.Equal(rows, want) {
@@ -240,8 +242,170 @@ func (a *audits) keep(row historyevent.Audit, text string) {
 	a.ever[row.ID], a.unstored[row.ID] = text, text
 }
 
-// forgotten checks that a row which a commit removes is stored in the history, or was lost because no disk had room.
-func (a *audits) forgotten(entry registry.Entry) {
+// configured returns the expected rows of a change of configuration.
+func (a *audits) configured(writes []registry.Write) (rows []string) {
+	documents := map[string]bool{} // the changed documents: their rows include the changes of their marks
+	for _, wr := range writes {
+		switch dir, name := splitPath(wr.Path); dir {
+		case pathApps, pathJobs:
+			documents[strings.TrimPrefix(dir, "/config/")+name] = true
+			doc := ""
+			if !wr.Delete {
+				doc, _ = usable(wr.Path, wr.Value)
+			}
+			if what := a.documentRow(wr.Path, doc); what != "" {
+				rows = append(rows, what)
+			}
+			a.setDocument(wr.Path, doc)
+		}
+	}
+	for _, wr := range writes {
+		switch dir, name := splitPath(wr.Path); dir {
+		case pathAppDisabled, pathJobDisabled:
+			now := ""
+			if !wr.Delete {
+				now = markAt(wr.Path, wr.Value)
+			}
+			if a.marks[wr.Path] != now && !documents[strings.TrimPrefix(dir, "/state/disable/")+name] {
+				rows = append(rows, markRow(dir, name, now))
+			}
+			a.marks[wr.Path] = now
+		}
+	}
+	return rows
+}
+
+// drainEnds reports whether a write changes nothing in a machine's mark but whether the machine is drained.
+func drainEnds(w *world, wr *registry.Write) bool {
+	var mark, was map[string]any
+	_ = json.Unmarshal(wr.Value, &mark)
+	_ = json.Unmarshal(w.cordons.stored[wr.Path], &was)
+	drained := mark["drained"] != was["drained"]
+	// A leader whose clock is behind replaces times in the future by the time of its election.
+	for _, field := range []string{"drained", "since", "draining", "deadline"} {
+		delete(mark, field)
+		delete(was, field)
+	}
+	return drained && reflect.DeepEqual(mark, was)
+}
+
+// checkOperated compares the rows of an ordinary commit with its changes. Each change must have its row, and each row
+// its change. Exceptions are rows of reconciliations, which leave no other trace, and rows of kills and pauses whose
+// effect ends in the same commit.
+func (a *audits) checkOperated(writes []registry.Write, rows []string, pausing map[string][]string) {
+	w, check := a.w, a.w.check
+	left := map[string]int{} // the number of each row without a change so far
+	for _, row := range rows {
+		left[row]++
+	}
+	must := func(row string) { // a change requires this row
+		if left[row]--; left[row] < 0 {
+			w.fail("A1 what people do leaves a row", "%s", row)
+		}
+	}
+	gone := map[string]bool{}
+	for i := range writes {
+		wr := &writes[i]
+		dir, name := splitPath(wr.Path)
+		killed := bytes.Contains(wr.Value, []byte(reason.KilledOnRequest))
+		switch {
+		case dir == pathOrphan && wr.Delete:
+			gone[name] = true
+		case dir == pathMachine:
+			// A cordon that ends by itself has no row.
+			if until, was := w.cordons.marked[name]; left["machine.dead "+name] > 0 {
+				delete(left, "machine.dead "+name)
+			} else if left["machine.drain "+name] > 0 {
+				delete(left, "machine.drain "+name)
+			} else if !wr.Delete {
+				if bytes.Contains(wr.Value, []byte(`"flapping"`)) {
+					w.count(MachineFlaps) // the server cordons it
+				} else if !drainEnds(w, wr) {
+					must("machine.cordon " + name)
+				}
+			} else if was && until.IsZero() && left["machine.cordon "+name] == 0 {
+				must("machine.uncordon " + name)
+			}
+			delete(left, "machine.cordon "+name)
+			delete(left, "machine.uncordon "+name)
+		case dir == pathJobState:
+			delete(left, "job.pause "+name)
+			delete(left, "job.resume "+name)
+			a.checkPaused(name, wr, pausing[name])
+		case dir == pathExecution && (killed || !check.ever[name]) && !wr.Delete:
+			var r record
+			_ = json.Unmarshal(wr.Value, &r)
+			if !check.ever[name] && r.Source == string(executions.Triggered) && !strings.Contains(name, "@import-") {
+				must("job.trigger " + name)
+			}
+			if was := check.execs[name]; r.Kill.Is(reason.KilledOnRequest) &&
+				(was == nil || !was.Kill.Is(reason.KilledOnRequest)) {
+				must("execution.kill " + name)
+			}
+			a.checkKilled(name, r.Shards, must)
+		case killed && strings.HasPrefix(dir, pathShards+"/"):
+			var part []shardRecord
+			_ = json.Unmarshal(wr.Value, &part)
+			a.checkKilled(dir[len(pathShards)+1:], part, must)
+		}
+	}
+	for _, row := range slices.Sorted(maps.Keys(left)) {
+		action, name, _ := strings.Cut(row, " ")
+		switch {
+		case left[row] == 0, action == "cluster.reconcile", action == "task.kill" && check.live[name] != "",
+			action == "task.forget" && gone[name], action == "user.add",
+			action == "machine.dead": // it may be declared dead again
+		default:
+			w.fail("A1 a row tells of what has happened", "%s, %d times", row, left[row])
+		}
+	}
+}
+
+// checkKilled checks the rows of tasks whose kill is requested in this commit for the first time.
+func (a *audits) checkKilled(execution string, now []shardRecord, must func(string)) {
+	before := map[string]reason.Reason{}
+	if e := a.w.check.execs[execution]; e != nil {
+		e.eachShard(func(s shardRecord) { before[s.TaskID] = s.Kill })
+	}
+	for _, s := range now {
+		if was, known := before[s.TaskID]; known && s.Kill.Is(reason.KilledOnRequest) &&
+			!was.Is(reason.KilledOnRequest) {
+			must("task.kill " + s.TaskID)
+		}
+	}
+}
+
+// checkPaused checks that the rows of a job's pauses and resumptions lead from the paused state before the commit to
+// the paused state after it. A pause also ends, without a row of its own, when the job is disabled or deleted, or when
+// a disabled mark was set before this commit. If the job's record is removed, the job's deletion follows these rows.
+func (a *audits) checkPaused(job string, wr *registry.Write, rows []string) {
+	var now struct{ Paused bool }
+	_ = json.Unmarshal(wr.Value, &now)
+	was := a.w.check.job(job).paused && a.w.check.job(job).stored
+	is, taken := was, false
+	for _, row := range rows {
+		switch row {
+		case "job.pause", "job.resume":
+			if is == (row == "job.pause") {
+				a.w.fail("A1 what changes nothing leaves no row", "%s: paused %v before, rows %q", job, was, rows)
+			}
+			is, taken = !is, true
+		default:
+			is, taken = false, taken && row != "job.delete"
+		}
+	}
+	switch {
+	case wr.Delete && !taken, is == now.Paused && !wr.Delete, is && a.marks[pathJobDisabled+"/"+job] != "" &&
+		!wr.Delete:
+	default:
+		a.w.fail("A1 a pause has its row", "%s: paused %v before, %v now, removed %v, with rows %q", job, was,
+			now.Paused, wr.Delete, rows)
+	}
+}
+
+// checkForgotten checks, when a commit removes a row from the registry, that the row is stored in the history, or was
+// lost because a disk was full.
+func (a *audits) checkForgotten(entry registry.Entry) {
 	var row historyevent.Audit
 	_ = json.Unmarshal(entry.Value, &row)
 	key := "audit " + row.ID
@@ -250,10 +414,10 @@ func (a *audits) forgotten(entry registry.Entry) {
 	}
 }
 
-// complete returns the missing row of a calm world, or "".
-func (a *audits) complete() string {
+// missing returns a row that has not reached the history yet, or "".
+func (a *audits) missing() string {
 	if len(a.outbox) > 0 {
-		return "audit row " + a.outbox[0].ID + ", which waits beside the leader"
+		return "audit row " + a.outbox[0].ID + ", which is still in the outbox"
 	}
 	for _, id := range sorted(a.unstored) {
 		if _, stored := a.w.history.rows["audit "+id]; !stored && !a.w.history.lost["audit "+id] {

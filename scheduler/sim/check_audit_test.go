@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// All changes of one step are in one commit. The record of a job has only the result of them, while its rows name each
-// change, in order.
-func TestARowOfAPauseIsHeldAgainstAllThatItsCommitDoes(t *testing.T) {
+// A commit has all changes of one step. The record of a job has only their result, but the audit rows name each change,
+// in order. The check must compare the two.
+func TestPauseRowsAreComparedWithTheWholeCommit(t *testing.T) {
 	t.Parallel()
 	const missing, idle = "A1 a pause has its row", "A1 what changes nothing leaves no row"
 	for _, tt := range []struct {
@@ -42,7 +42,7 @@ func TestARowOfAPauseIsHeldAgainstAllThatItsCommitDoes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(Config{Seed: 1}, &tracer{})
-			w.audits.loaded(nil)
+			w.audits.load(nil)
 			w.audits.edits = tt.edits
 			w.check.job("job").stored, w.check.job("job").paused = true, tt.was
 			writes := []registry.Write{{Path: pathJobState + "/job", Value: []byte(tt.now), Delete: tt.now == ""}}

@@ -22,19 +22,19 @@ func (j *jobMirror) daemon() bool { return j.cfg != nil && j.cfg.JobExecutionTyp
 
 func runsKey(job string, item int) string { return job + "@" + strconv.Itoa(item) }
 
-// daemonRuns applies a committed record: a fire whose repeated run has ended is no longer cut off.
-func (c *checker) daemonRuns(key string, r runsRecord) {
+// applyRuns applies a committed record: a fire whose repeated run has ended is no longer cut off.
+func (c *checker) applyRuns(key string, r runsRecord) {
 	if r.Last != nil && r.Last.State != wire.RunKilled && r.Last.Fire.Equal(c.cut[key].Fire) {
 		delete(c.cut, key)
 	}
 	c.runs[key] = r
 	if cut, there := c.cut[key]; there && r.Ended >= cut.Number {
-		delete(c.cut, key) // the end of the run came with that of its task
+		delete(c.cut, key) // the end of the run was reported with the end of its task
 	}
 }
 
-// attemptEnded records which fire the end of a daemon's attempt cut off, if that was committed before. A run whose end
-// was requested is not repeated; it is uncertain if failover changed in the same commit.
+// attemptEnded records the fire whose run was cut off by the end of a daemon's attempt, if the run must be repeated:
+// its begin was committed before, its job had failover before this commit and after it, and nobody requested its end.
 func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
 	if s.Replacing {
 		c.w.count(DaemonReplaced)
@@ -48,8 +48,8 @@ func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
 	}
 }
 
-// daemonLaunched checks that the next attempt of a shard gets the fire that was cut off.
-func (c *checker) daemonLaunched(t wire.Task) {
+// checkDaemonLaunch checks that, with failover, the next attempt of a shard is to repeat the fire that was cut off.
+func (c *checker) checkDaemonLaunch(t wire.Task) {
 	if t.Daemon == nil {
 		return
 	}
@@ -69,13 +69,13 @@ func (c *checker) daemonLaunched(t wire.Task) {
 	}
 }
 
-// checkRollout checks the pace of a rollout of changed settings.
+// checkRollout checks that changed settings are rolled out to one shard after the other.
 func (c *checker) checkRollout(e *execRecord) {
 	if !e.daemon() {
 		return
 	}
 	replacing := 0
-	e.all(func(s shardRecord) {
+	e.eachShard(func(s shardRecord) {
 		if s.Replacing {
 			replacing++
 		}
@@ -104,7 +104,7 @@ func appOf(j *jobMirror) string {
 	return j.cfg.AppName
 }
 
-// daemonDown returns the part of a daemon job that does not run as its document says, or "".
+// daemonDown returns which shard of a daemon job does not run as its document says, or "".
 func (c *checker) daemonDown(name string) string {
 	j := c.job(name)
 	up := map[int]bool{}
@@ -114,22 +114,22 @@ func (c *checker) daemonDown(name string) string {
 			continue
 		}
 		if e.Settings == nil || !e.daemon() {
-			return fmt.Sprintf("execution %s is open%s", id, c.explained(name))
+			return fmt.Sprintf("execution %s is open%s", id, c.explanation(name))
 		}
-		e.all(func(s shardRecord) {
+		e.eachShard(func(s shardRecord) {
 			up[s.Item] = s.State == executions.Running && s.KillSince.IsZero() && c.runsAs(s, j.cfg)
 		})
 	}
 	for item := range j.cfg.ShardingTotalCount {
 		if !up[item] {
-			return fmt.Sprintf("item %d of job %s is not up%s", item, name, c.explained(name))
+			return fmt.Sprintf("item %d of job %s is not up%s", item, name, c.explanation(name))
 		}
 	}
 	return ""
 }
 
-// runsAs reports whether a shard's task runs with the settings of a document, and whether everything that it has
-// reported is committed.
+// runsAs reports whether a shard's task runs with the settings of a document, and has no report that is not committed
+// yet.
 func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 	for _, a := range c.w.agents {
 		t := a.tasks[s.TaskID]
@@ -159,7 +159,7 @@ func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 // sameCounts ignores skipped fires, because they are reported with the end of the next run.
 func sameCounts(a, b wire.Totals) bool { return a.Runs == b.Runs && a.Failed == b.Failed }
 
-func (c *checker) explained(job string) string {
+func (c *checker) explanation(job string) string {
 	if l := c.w.leading; l != nil && !l.dead {
 		if x, err := l.core.Views().Explain(job); err == nil {
 			return fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes,

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// open returns an execution that has not ended although it could.
-func (c *checker) open() string {
-	if c.crons() {
+// openExecution returns an execution that has not ended although it could, or "".
+func (c *checker) openExecution() string {
+	if c.hasCrons() {
 		return "users have not stopped"
 	}
 	for _, id := range sorted(c.execs) {
@@ -17,7 +17,7 @@ func (c *checker) open() string {
 			continue
 		}
 		j := c.job(e.Job)
-		// An execution that never fits, or has no app any more, waits, and so do all behind it.
+		// An execution that never fits, or whose app was deleted, waits, and so do all later ones of its job.
 		if j.cfg != nil && (j.cfg.CPUCount == neverCPUs ||
 			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil) && c.notLaunched(j) {
 			continue
@@ -72,8 +72,8 @@ func (c *checker) notLaunched(j *jobMirror) bool {
 	return true
 }
 
-// left returns what is still on the cluster or held.
-func (c *checker) left() string {
+// leftover returns a task, executor, offer or record that should no longer exist when nothing runs any more, or "".
+func (c *checker) leftover() string {
 	w := c.w
 	for _, a := range w.agents {
 		for _, id := range sorted(a.tasks) {
@@ -131,7 +131,7 @@ func (c *checker) isNothingDue() bool {
 	return true
 }
 
-// checkNothingLeft checks that nothing is left after a drain.
+// checkNothingLeft checks that no task and no executor is left after a drain.
 func (c *checker) checkNothingLeft(when string) {
 	for _, a := range c.w.agents {
 		if a.with != c.w.platform() {
@@ -140,8 +140,8 @@ func (c *checker) checkNothingLeft(when string) {
 		for _, id := range sorted(a.tasks) {
 			t := a.tasks[id]
 			f := t.launch.Executor.Framework
-			// The agent ends the tasks of a removed framework within their grace, and also those that were abandoned
-			// and have been seen again since.
+			// The agent itself ends the tasks of a removed framework within their grace. Orphans, which were abandoned,
+			// may run until their agent is back.
 			if !t.state.Terminal() && f != theirFramework && c.w.removed[f] == nil && c.orphans[id] == "" {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
@@ -149,7 +149,7 @@ func (c *checker) checkNothingLeft(when string) {
 		for _, id := range sorted(a.executors) {
 			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework ||
 				c.endedExecutors[id] || c.orphans[strings.TrimPrefix(id, podExecutor)] != "" {
-				continue // it was to end while its agent was away: the next offer names it (rule X3)
+				continue // it should have ended while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// execution checks a committed header.
-func (c *checker) execution(r record) {
+// applyExecution applies the committed header of an execution to the mirror, and checks the change.
+func (c *checker) applyExecution(r record) {
 	w := c.w
 	e := c.execs[r.ID]
 	if e == nil {
@@ -42,7 +42,7 @@ func (c *checker) execution(r record) {
 	was := e.Shards
 	e.failedOver = old.Settings != nil && old.Settings.Job.Failover
 	if r.Chunks == 0 {
-		for _, path := range sorted(e.chunks) { // chunks of a write that was cut off
+		for _, path := range sorted(e.chunks) { // chunks of a commit that was interrupted
 			c.shardsChanged(e, e.chunks[path], nil)
 			delete(e.chunks, path)
 		}
@@ -55,7 +55,7 @@ func (c *checker) execution(r record) {
 			len(e.chunks))
 	}
 	n, open, waiting, failed := 0, 0, 0, false
-	e.all(func(s shardRecord) {
+	e.eachShard(func(s shardRecord) {
 		n++
 		switch {
 		case !terminal(s.State):
@@ -84,7 +84,7 @@ func (c *checker) execution(r record) {
 			delete(j.open, r.ID)
 			j.lastOpen = w.now
 			if failed {
-				c.failed(r)
+				c.recordFailure(r)
 			}
 		}
 		if open > 0 || r.Settings == nil && r.Kill.IsZero() {
@@ -107,8 +107,9 @@ func (c *checker) execution(r record) {
 // maxDescribed is an upper bound of the size of a task's description in a call, in bytes.
 const maxDescribed = 3 << 10
 
-func (c *checker) chunk(id, path string, part []shardRecord) {
-	e := cmp.Or(c.execs[id], c.early[id]) // no header names the latter yet
+// applyChunk applies a committed chunk of an execution's shards. Chunks may be committed before the header.
+func (c *checker) applyChunk(id, path string, part []shardRecord) {
+	e := cmp.Or(c.execs[id], c.early[id])
 	if e == nil {
 		e = newExecRecord(id)
 		c.early[id] = e
@@ -119,6 +120,7 @@ func (c *checker) chunk(id, path string, part []shardRecord) {
 	c.checkRollout(e)
 }
 
+// shardsChanged checks the change of a header's or a chunk's shards.
 func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 	for _, s := range was {
 		if live(s.State) {
@@ -152,7 +154,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 				c.checkReturned(e, s)
 				continue
 			}
-			c.limits(e, was[i], s)
+			c.checkLimits(e, was[i], s)
 		}
 		if s.State == executions.Failed && strings.Contains(s.Cause.String(), notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s",
@@ -185,10 +187,10 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 	}
 }
 
-// checkReturned checks, when a shard takes back an attempt that was given up, that nothing has replaced it (rule E5).
+// checkReturned checks, when a shard takes back an abandoned attempt, that no other attempt has replaced it (rule E5).
 func (c *checker) checkReturned(e *execRecord, s shardRecord) {
 	c.w.count(AttemptTakenBack)
-	delete(c.cut, runsKey(e.Job, s.Item)) // the run goes on
+	delete(c.cut, runsKey(e.Job, s.Item)) // the run continues
 	for _, task := range sorted(c.live) {
 		if task != s.TaskID && sameShard(task, s.TaskID) {
 			c.w.fail("E5 an attempt that was replaced is not taken back", "task %s beside %s", s.TaskID, task)
@@ -209,13 +211,13 @@ func (c *checker) checkRemoved(id string) {
 	if e.Ended == 0 && !c.endNoted[id] {
 		c.w.fail("nothing is lost", "execution %s is removed before it ended", id)
 	}
-	c.w.history.forgotten(id)
+	c.w.history.checkForgotten(id)
 	delete(c.job(e.Job).open, id)
 	delete(c.execs, id)
 }
 
-// promised records that a requester was told that this execution was made.
-func (c *checker) promised(id string) {
+// recordPromise checks that an execution that was named to a requester is committed.
+func (c *checker) recordPromise(id string) {
 	if c.execs[id] == nil && !c.ever[id] {
 		c.w.fail("nothing is lost", "a requester was answered with execution %s, which is not committed", id)
 	}

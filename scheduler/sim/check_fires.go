@@ -23,7 +23,7 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 		if name > upTo {
 			upto = to.Add(-time.Millisecond) // the cursor may be inside this second
 		}
-		// Fires older than a minute are missed, not late (rule F3), and the cursor may be inside its second.
+		// Fires that are too old are missed, not late (rule F3).
 		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.MaxLateness+10*time.Second))
 		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
@@ -59,7 +59,7 @@ func (c *checker) periodic() {
 	} else if ahead > 0 {
 		return
 	}
-	c.overdue(l)
+	c.checkOverdue(l)
 	c.checkStaged()
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
@@ -77,10 +77,11 @@ func (c *checker) periodic() {
 	}
 }
 
-// crons reports whether any job still has a cron, or is off. A job without its app makes no fires.
-func (c *checker) crons() bool {
+// hasCrons reports whether any job still has a cron or is off, except the daemon that is kept. A job whose app was
+// deleted does not count, because it makes no fires.
+func (c *checker) hasCrons() bool {
 	for _, j := range c.jobs {
-		if j.cfg == nil || j.cfg.Cron == "" && !j.off || j.daemon() && j.cfg.JobName == c.w.kept && !j.off {
+		if j.cfg == nil || j.cfg.Cron == "" && !j.off || j.daemon() && j.cfg.JobName == c.w.keptDaemon && !j.off {
 			continue
 		}
 		if _, there := c.w.store.entries[pathApps+"/"+j.cfg.AppName]; there {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// beginProcess checks promise 2.
+// beginProcess records that a process begins, and checks promise 2: nothing runs twice.
 func (c *checker) beginProcess(p *process) {
 	w := c.w
 	w.report.Processes++
@@ -15,7 +15,7 @@ func (c *checker) beginProcess(p *process) {
 		switch {
 		case !e.done[p.item], w.forgotten[p.task]:
 		case p.wasAway, c.orphans[p.task] != "":
-			w.count(LateProcess) // it was given up, on an agent that was away
+			w.count(LateProcess) // the attempt was abandoned, on an agent that was away
 		default:
 			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec,
 				p.item, p.task)
@@ -34,7 +34,7 @@ func (c *checker) beginProcess(p *process) {
 			w.count(LateProcess)
 		case old.wasAway, c.silentOrphans[old.task] != "", c.besideSilent[[2]string{p.task, old.task}],
 			(p.wasAway || c.everSilent[p.task]) && c.orphans[p.task] != "":
-			// A task that was given up may begin late.
+			// An abandoned task may begin late.
 			w.count(LateProcess)
 		default:
 			w.fail("nothing runs twice",
@@ -47,8 +47,8 @@ func (c *checker) beginProcess(p *process) {
 }
 
 // checkBeginsOnce checks that an attempt that may have begun is not repeated unless its job asked for that (rule E1).
-// The rule does not cover a rebooted machine, with the state of its agent, if the agent was not seen to be away, nor a
-// task that the drain of its machine has ended (rule M3).
+// The rule does not cover a task whose agent forgot it when the machine rebooted, nor a task that the drain of its
+// machine has ended (rule M3).
 func (c *checker) checkBeginsOnce(p *process) {
 	e := c.execs[p.exec]
 	if e == nil || e.Settings == nil || e.daemon() {

@@ -11,9 +11,9 @@ import (
 // wordInText matches the words of an encoded text that may be names.
 var wordInText = regexp.MustCompile(`[\w-]+`)
 
-// othersNamed returns the texts of a core about a job that name another app, or a job of another app, other than by an
-// id. The API knows to which app an id belongs, and hides it from users who may see one app only; it cannot
-// distinguish a bare name from any other word.
+// othersNamed returns the texts about an app or its jobs that contain the name of another app, or of another app's job,
+// outside of an id. The API hides ids of other apps from users who may see one app only, because it knows to which app
+// an id belongs. It cannot distinguish a bare name from any other word.
 func othersNamed(c *core.Core) (found []string) {
 	appOf, apps := map[string]string{}, map[string]bool{}
 	for _, j := range c.Views().Jobs() {
@@ -56,7 +56,7 @@ func othersNamed(c *core.Core) (found []string) {
 	}
 	for _, t := range c.Views().Facts().Problems {
 		if t.App != "" {
-			look("what is wrong with "+t.App, t.App, t, nil)
+			look("a problem of "+t.App, t.App, t, nil)
 		}
 	}
 	return found

@@ -14,22 +14,22 @@ type outgoing struct {
 	ended      bool            // the leader knows that its term has ended
 	closed     int64           // the last session that it has closed, or knows to have ended
 	underWay   map[string]bool // the call queues with an unanswered call
-	acks       int             // number of unanswered acknowledgements
-	// telling has the jobs with a message under way; told has, by job, when the leader last knew that people were
-	// notified.
-	telling map[string]bool
-	told    map[string]time.Duration
-	// messages counts the messages to the one address of all jobs, lastMessage is when the last one left, and
-	// addressBusy whether it is under way.
-	messages    int
-	lastMessage time.Duration
-	addressBusy bool
+	acks       int             // the number of unanswered acknowledgements
+
+	telling map[string]bool          // the jobs with an unanswered notification
+	told    map[string]time.Duration // by job: when the leader last learned that people were notified
+
+	// These are about the messages to the one address of all jobs.
+	messages    int           // the number of messages so far
+	lastMessage time.Duration // when the last one left
+	addressBusy bool          // the last one is unanswered
 }
 
 // acksAtOnce is the maximum number of unanswered acknowledgements.
 const acksAtOnce = 4
 
-// queueOf returns the queue of a call that leaves only after the one before it was answered, "" for none.
+// queueOf returns the queue of a call. A call of a queue leaves only after the one before it was answered. queueOf
+// returns "" for an acknowledgement, which is in no queue.
 func queueOf(call step.Call) string {
 	switch c := call.(type) {
 	case step.CallLaunch:
@@ -102,8 +102,9 @@ func (c *checker) checkCall(l *leader, call term.Call) {
 // lastToken is the fencing token of a shard's last launch, and the term of the leader that launched it.
 type lastToken struct{ term, token int64 }
 
-// checkTokens checks the fencing tokens of a launch that leaves. A launch of a leader that was frozen may leave after
-// those of its successors. Its tokens are then less than theirs.
+// checkTokens checks the fencing tokens of a launch that leaves: they are greater than those of all earlier terms and
+// launches. A launch of a leader that was frozen may leave after those of its successors. Its tokens are then less than
+// theirs.
 func (c *checker) checkTokens(l *leader, launch step.CallLaunch) {
 	for i := range launch.Launch.Tasks {
 		t := &launch.Launch.Tasks[i].Task
@@ -123,7 +124,7 @@ func (c *checker) checkTokens(l *leader, launch step.CallLaunch) {
 // callAnswered records that the leader gets the answer to a call.
 func (c *checker) callAnswered(l *leader, call term.Call) {
 	switch queue := queueOf(call.Call); {
-	case call.Session <= l.out.closed: // its queues have ended with the session
+	case call.Session <= l.out.closed: // the queues have ended with the session
 	case queue == "":
 		l.out.acks--
 	default:

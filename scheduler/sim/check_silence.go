@@ -7,17 +7,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// silentFor returns for how long the leader has not heard an executor although it has a session.
+// silentFor returns for how long the leader has not heard an executor in the present session.
 func (v *watch) silentFor(executor string, now time.Duration) time.Duration {
 	return now - max(v.heard[executor], v.sessionBegan)
 }
 
-// silence is how long an executor must not have been heard, a little less than in the rule because committed times are
-// slightly earlier.
+// silence is for how long an executor must be silent before its tasks are abandoned. It is a little less than in the
+// rule, because committed times are slightly earlier.
 const silence = 3*wire.HeartbeatInterval - time.Second
 
-// checkGivenUp checks that a task that was given up because of its executor's silence alone belongs to an executor that
-// the leader has not heard for so long (rule E4).
+// checkGivenUp checks, when a task was abandoned because of its executor's silence alone, that the leader has not heard
+// the executor for as long as rule E4 requires.
 func (c *checker) checkGivenUp(task, executor string) {
 	w := c.w
 	w.count(GivenUpInSilence)

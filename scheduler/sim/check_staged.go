@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// recordStaged records, with each report to a leader, for how long a task has been STAGING.
+// recordStaged records, with each report to a leader, since when a task has been STAGING.
 func (c *checker) recordStaged(u cluster.Update) {
 	since, staged := c.staged[u.TaskID]
 	switch {
@@ -19,17 +19,17 @@ func (c *checker) recordStaged(u cluster.Update) {
 	}
 }
 
-// staysStaged reports whether only STAGING was reported of a task for about as long as a launched task may take (rule
-// E5). A leader counts from the launch of a task that was abandoned for that, and kills it 5 minutes before.
+// staysStaged reports whether a task has been STAGING for about as long as a launched task may be (rule E5). A leader
+// counts the time from the launch, and kills the task some minutes before it abandons it.
 func (c *checker) staysStaged(task string) bool {
 	since, staged := c.staged[task]
 	given := c.w.opt.StagingLost - c.w.opt.StagingKill - time.Second // the committed time is slightly earlier
 	return staged && (c.w.now-since >= given || c.w.lastJump >= since)
 }
 
-// checkStaged checks that an orphan that stays STAGING blocks no shard that may run elsewhere for much longer than the
-// sum of the limit for a live attempt, the 2 minutes in which an agent may come back, and two rounds of
-// reconciliation.
+// checkStaged checks that an orphan that stays STAGING does not block its shard for too long. The limit is the time
+// that a live attempt may be STAGING, the time in which an agent may come back, two rounds of reconciliation, and some
+// minutes.
 func (c *checker) checkStaged() {
 	w := c.w
 	limit := w.opt.StagingLost + w.opt.UnreachableAfter + 2*w.opt.ReconcileInterval + 5*time.Minute

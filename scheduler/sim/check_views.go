@@ -14,12 +14,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// observedViews are the views of a leader's core after a step, as far as Decision.Changed must name their changes:
-// they omit texts that only count time, and fires that have passed.
+// observedViews are the views of a leader's core after a step. They contain only those parts whose changes
+// Decision.Changed must name. So they omit texts that only count time, and fires that have passed.
 type observedViews struct {
 	wall time.Time
 	jobs map[string]jobViews
-	// execs and apps are encoded views; the first of each pair omits what an execution shares with others.
+	// execs and apps are encoded views: first the whole view, then the view without what it shares with others.
 	execs, apps map[string][2]string
 	// differs lists the differences between rows and explanations.
 	differs []string
@@ -31,10 +31,12 @@ type jobViews struct {
 	whole, own string
 }
 
-// viewsInterval: one world in so many has its views compared, because that takes longer than everything else.
+// viewsInterval is the number of worlds of which one has its views compared, because comparing takes longer than
+// everything else.
 const viewsInterval = 64
 
-// checkChanged compares the views before the steps of a turn with those after them.
+// checkChanged compares the views before the steps of a turn with those after them. Each difference must be named in
+// the Changed of a step. If a step says that everything has changed, only the parts that are not shared are compared.
 func (c *checker) checkChanged(l *leader, effects []term.Effect) {
 	if c.w.cfg.Seed%viewsInterval != 0 {
 		return
@@ -60,7 +62,7 @@ func (c *checker) checkChanged(l *leader, effects []term.Effect) {
 		c.w.fail("reasons name other apps by ids only", "%s", what)
 	}
 	if l.views = now; was == nil {
-		return // the first step of a term: earlier readers read again
+		return // the first step of a term, after which readers read everything again
 	}
 	differ := func(kind, name string, before, after any, named []string) {
 		if !slices.Contains(named, name) {
@@ -68,9 +70,9 @@ func (c *checker) checkChanged(l *leader, effects []term.Effect) {
 				name, ch, before, after)
 		}
 	}
-	of := 0
+	part := 0
 	if ch.All {
-		of = 1
+		part = 1
 	}
 	for _, kind := range []struct {
 		name        string
@@ -78,7 +80,7 @@ func (c *checker) checkChanged(l *leader, effects []term.Effect) {
 		changeNames []string
 	}{{"execution", was.execs, now.execs, ch.Executions}, {"app", was.apps, now.apps, ch.Apps}} {
 		for _, name := range keysOf(kind.was, kind.now) {
-			if before, after := kind.was[name][of], kind.now[name][of]; before != after {
+			if before, after := kind.was[name][part], kind.now[name][part]; before != after {
 				differ(kind.name, name, before, after, kind.changeNames)
 			}
 		}
@@ -132,8 +134,8 @@ func viewsOf(c *core.Core, wall time.Time) *observedViews {
 		names[e.JobName] = true
 		view, err := c.Views().Execution(e.ExecutionID)
 		for i := range view.Shards {
-			if of := view.Shards[i].Daemon; of != nil {
-				of.NextFireTime = nil
+			if daemon := view.Shards[i].Daemon; daemon != nil {
+				daemon.NextFireTime = nil
 			}
 		}
 		whole := encoded(view, err)
@@ -149,16 +151,16 @@ func viewsOf(c *core.Core, wall time.Time) *observedViews {
 	}
 	for name := range names {
 		x, err := c.Views().Explain(name)
-		of := jobViews{fires: x.NextFires}
+		jv := jobViews{fires: x.NextFires}
 		x.NextFires, x.NotesView = nil, views.NotesView{Notes: timelessNotes(x.Notes)}
 		job, _ := c.Views().Job(name)
-		job.NotesView = views.NotesView{} // they are among those of the explanation
+		job.NotesView = views.NotesView{} // the explanation contains the same notes
 		row := rowOf(c, name)
 		if row.State != x.State && (row.NextFire.IsZero() || row.NextFire.After(wall)) {
 			v.differs = append(v.differs, name+"'s row says "+row.State+", its explanation "+x.State)
 		}
 		row.NextFire = time.Time{}
-		of.whole = encoded([]any{x, job, row}, err)
+		jv.whole = encoded([]any{x, job, row}, err)
 		row.WaitingSince, x.Notes = time.Time{}, nil
 		for i := range x.Waiting {
 			x.Waiting[i].Why, x.Waiting[i].Since = views.Why{}, time.Time{}
@@ -166,8 +168,8 @@ func viewsOf(c *core.Core, wall time.Time) *observedViews {
 		for i := range x.Running {
 			x.Running[i].Since = time.Time{}
 		}
-		of.own = encoded([]any{x, job, row}, err)
-		v.jobs[name] = of
+		jv.own = encoded([]any{x, job, row}, err)
+		v.jobs[name] = jv
 	}
 	return v
 }
@@ -189,7 +191,7 @@ func encoded(v any, err error) string {
 
 var digits = regexp.MustCompile(`[0-9.]+(ms|s|m|h)?`)
 
-// timelessNotes omits the notes that count time, and those that end at a certain time.
+// timelessNotes omits the notes that begin or end without a step, and replaces the times in others.
 func timelessNotes(notes []string) (out []string) {
 	for _, n := range notes {
 		switch {

@@ -71,12 +71,13 @@ func (l *leader) commit(c term.Commit) {
 	})
 }
 
-// write makes one commit in the registry. Its answer, even a conflict, says how far the session's server has come.
+// write makes one commit in the registry. After its answer, even a conflict, the session's server has all writes so
+// far.
 func (l *leader) write(c term.Commit) error {
 	for _, wr := range c.Writes {
 		if e, there := l.w.store.entries[wr.Path]; there && wr.Delete && strings.HasPrefix(wr.Path, pathAudit+"/") &&
 			l.term == l.w.store.term {
-			l.w.audits.forgotten(e)
+			l.w.audits.checkForgotten(e)
 		}
 	}
 	err := l.w.store.commit(l.term, c.Writes)
@@ -121,7 +122,7 @@ func (l *leader) committed(c term.Commit, err error) {
 	})
 }
 
-// read reads documents that other programs have changed. Some cannot be read at present.
+// read reads documents that other programs have changed. Some reads fail.
 func (l *leader) read(paths []string) {
 	w := l.w
 	l.soon(w.between(200*time.Microsecond, 5*time.Millisecond), func() {
@@ -147,8 +148,8 @@ func (l *leader) document(path string) term.Document {
 	if w.cfg.Bug == ReloadsAnywhere {
 		index = w.store.indexBefore(maxLag)
 	}
-	entry, there := w.store.as(path, index)
-	if seen, _ := w.store.as(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {
+	entry, there := w.store.entryAt(path, index)
+	if seen, _ := w.store.entryAt(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {
 		w.fail("T4 a reload sees the write that it conflicted with",
 			"%s is read as of version %d, and version %d was seen already", path, entry.Version, seen.Version)
 	}

@@ -43,8 +43,8 @@ func (u *users) pauseJob(name string, paused bool) {
 	l.request(operator.PauseRequested{Job: name, Paused: paused, Actor: byUser}, nil)
 }
 
-// limit gives some jobs a timeout, a retry backoff, a kill grace and an allowed silence of their own.
-func (u *users) limit(cfg *jobs.Config) {
+// setLimits gives some jobs a timeout, a retry backoff, a kill grace and an allowed silence of their own.
+func (u *users) setLimits(cfg *jobs.Config) {
 	w := u.w
 	if w.rng.IntN(3) == 0 {
 		cfg.TimeoutSeconds = []int{1, 3, 20}[w.rng.IntN(3)]
@@ -58,12 +58,12 @@ func (u *users) limit(cfg *jobs.Config) {
 	cfg.UnreachableSeconds = []int{0, 15, 300}[w.cfg.Seed%3]
 }
 
-// begun is an execution that a commit has made or launched while its job was off.
+// begun is an execution that a commit has created or launched while its job was off. what says which of the two.
 type begun struct{ job, id, what string }
 
-// recordBeginWhileOff records an execution that is made or launched while its job is off, until the whole commit was
-// checked, because the job may be on after it. Executions that are imported from the original's queues do not depend
-// on the state of their job.
+// recordBeginWhileOff records an execution that is created or launched while its job is off. Only after the whole
+// commit it is known whether that is wrong, because the commit may turn the job on. Executions that are imported from
+// the original's queues do not depend on the state of their job.
 func (c *checker) recordBeginWhileOff(j *jobMirror, r *record, what string) {
 	if j.stored && j.off && !strings.Contains(r.ID, "@import-") {
 		c.begunOff = append(c.begunOff, begun{r.Job, r.ID, what})
@@ -73,8 +73,8 @@ func (c *checker) recordBeginWhileOff(j *jobMirror, r *record, what string) {
 // checkNothingBeginsOff checks rules F6, F10 and F11 after a commit.
 func (c *checker) checkNothingBeginsOff(writes []registry.Write) {
 	for _, b := range c.begunOff {
-		// A job that was turned off in this step may have been on at its beginning. The since of the job does not
-		// always show that, because it never goes back, but the clock may.
+		// A job that was turned off in this step may have been on at the beginning of the step. The job's since does
+		// not always show this: it never goes back, but the clock may. So an audit row of a pause also shows it.
 		if j := c.job(b.job); j.stored && j.off && !j.since.Equal(c.decidedAt) && !pausedIn(writes, b.job) {
 			c.w.fail("F10 nothing of a job that is paused, shut down or disabled is made or launched",
 				"execution %s is %s, paused %v", b.id, b.what, j.paused)
@@ -104,8 +104,8 @@ func (c *checker) checkEndsNothing(old, now *record) {
 	}
 }
 
-// limits checks rules K4 and E6 for a shard that a commit has changed.
-func (c *checker) limits(e *execRecord, was, now shardRecord) {
+// checkLimits checks rules K4 and E6 for a shard that a commit has changed.
+func (c *checker) checkLimits(e *execRecord, was, now shardRecord) {
 	w := c.w
 	tell := func(invariant string) {
 		w.fail(invariant, "execution %s, item %d: was %+v, now %+v", e.ID, now.Item, was, now)
@@ -151,15 +151,15 @@ func (c *checker) limits(e *execRecord, was, now shardRecord) {
 	}
 }
 
-// overdue checks that a task that exceeded its timeout is being killed (rule K4).
-func (c *checker) overdue(l *leader) {
+// checkOverdue checks that a task that exceeded its timeout is being killed (rule K4).
+func (c *checker) checkOverdue(l *leader) {
 	for _, id := range sorted(c.live) {
 		e := c.execs[c.live[id]]
 		if e == nil || e.Settings == nil || e.daemon() || e.Settings.Job.TimeoutSeconds == 0 {
 			continue
 		}
 		limit := time.Duration(e.Settings.Job.TimeoutSeconds)*time.Second + 15*time.Second
-		e.all(func(s shardRecord) {
+		e.eachShard(func(s shardRecord) {
 			if s.TaskID == id && !s.RunningAt.IsZero() && s.KillSince.IsZero() &&
 				l.termTime().Sub(s.RunningAt) > limit {
 				c.w.fail("K4 what has run for too long is killed", "%s runs since %s, its timeout is %s", id,

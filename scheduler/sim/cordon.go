@@ -17,19 +17,20 @@ import (
 // cordonSeeds is the remainder by 4 of the seeds of worlds whose machines are cordoned from time to time.
 const cordonSeeds = 2
 
-// cordons is what an operator does with machines, and the marks that leaders have committed.
+// cordons are the marks of machines that leaders have committed because of an operator's requests.
 type cordons struct {
-	rng    *rand.Rand // separate, so that worlds without cordons stay the same
+	rng *rand.Rand // separate, so that worlds without cordons stay the same
+	// marked are the marked machines, with the end of their cordon, which may be zero.
 	marked map[string]time.Time
-	// hosts has the machine of each agent that ever was.
+	// hosts is the machine of each agent that ever was.
 	hosts map[string]string
-	// stored has the marks as they are stored, by path.
+	// stored are the marks as they are stored, by path.
 	stored map[string][]byte
-	// drained has the tasks that were to be stopped because their machine was drained.
+	// drained are the tasks that were to be stopped because their machine was drained.
 	drained map[string]bool
 }
 
-// planCordons makes an operator cordon machines from time to time, of which some are away.
+// planCordons makes an operator cordon machines from time to time.
 func (w *world) planCordons() {
 	if w.cfg.Seed%4 != cordonSeeds {
 		return
@@ -43,7 +44,7 @@ func (w *world) cordonDelay(limit time.Duration) time.Duration {
 	return time.Second + time.Duration(w.cordons.rng.Int64N(int64(limit)))
 }
 
-// cordonSome cordons a machine, with or without an end, and mostly uncordons it later.
+// cordonSome cordons or drains a machine, with or without an end, or declares one dead. It uncordons the machine later.
 func (w *world) cordonSome() {
 	if w.calm {
 		return
@@ -91,8 +92,8 @@ func (w *world) cordonSome() {
 	w.after(w.cordonDelay(4*time.Minute), func() { w.uncordon(a.host) })
 }
 
-// declareDead declares the machine of an agent dead. Without knowing better the operator does not insist; the leader
-// may then take the word only if it has heard nothing of the machine (rule M2).
+// declareDead declares the machine of an agent dead. The operator insists only if the machine is lost. Otherwise the
+// leader must reject the request if it has heard of the machine (rule M2).
 func (w *world) declareDead(l *leader, a *agent) {
 	force := a.lost
 	tasks := w.tasksOn(a.host)
@@ -166,7 +167,7 @@ func (c *checker) marksCommitted(writes []registry.Write) {
 	}
 }
 
-// checkCordon checks that a shard with a new task, which a commit launches, is not on a cordoned machine (rule M1).
+// checkCordon checks that a commit launches no new task on a cordoned machine (rule M1).
 func (c *checker) checkCordon(now shardRecord) {
 	if now.State != executions.Launching {
 		return
@@ -184,8 +185,8 @@ func (c *checker) checkCordon(now shardRecord) {
 	}
 }
 
-// checkDrained counts the tasks that leave a machine that is drained, and checks that only there a task is stopped for
-// that (rule M3).
+// checkDrained checks that a task that is stopped because of a drain is on a machine that is drained (rule M3), and
+// records it.
 func (c *checker) checkDrained(was, now shardRecord) {
 	known := was.TaskID == now.TaskID && was.Kill.Is(reason.Drained)
 	if known || !now.Kill.Is(reason.Drained) {

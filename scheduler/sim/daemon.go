@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// fireDaemon runs a daemon's process repeatedly, until its task ends. Runs are rare, so that they do not fill the
-// world.
+// fireDaemon makes a daemon's shard run its fires until its task ends. The fires are rare, so that they do not dominate
+// the world.
 func (a *agent) fireDaemon(x *executor, t *task, p *process) {
 	w := a.w
 	if !w.calm && w.chance(w.users.failing) {

@@ -21,17 +21,17 @@ type watch struct {
 	seen        map[string]bool  // tasks that the session reported
 	session     int64
 	decidedAt   time.Time // the wall clock at its last step
-	idle        int
+	idle        int       // the number of last steps that did nothing
 	idleSince   time.Duration
-	acks        []cluster.Update
+	acks        []cluster.Update     // updates of the last step that must be acknowledged
 	reused      []string             // launches on executors that have ended
 	failures    []string             // executors whose end was reported
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
 	away        map[string]bool      // tasks whose agent is away according to the last report of the session
-	// Agents that have reported or were on offer since they were last reported as unreachable.
+	// back are the agents that have reported or were on offer since they were last reported as unreachable.
 	back         map[string]bool
 	unorphaned   map[string]bool          // orphans that the present decision removes
-	heard        map[string]time.Duration // last report of each executor
+	heard        map[string]time.Duration // when each executor last reported
 	sessionBegan time.Duration
 }
 
@@ -169,7 +169,7 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone &&
 			!strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
-			for orphan, agent := range c.orphans { // their framework was removed, and their agent is away
+			for orphan, agent := range c.orphans { // orphans of a removed framework, whose agent is away
 				if agent == e.AgentID {
 					v.away[orphan] = true
 					delete(v.back, agent)
@@ -185,7 +185,8 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 			v.failures = append(v.failures, e.ExecutorID)
 			return
 		}
-		maps.DeleteFunc(v.held, func(_ string, o heldOffer) bool { return o.agent == e.AgentID }) // they are void
+		// The offers of a lost agent are void.
+		maps.DeleteFunc(v.held, func(_ string, o heldOffer) bool { return o.agent == e.AgentID })
 	}
 }
 
@@ -288,7 +289,7 @@ func (c *checker) checkEndCommitted(u cluster.Update) {
 	}
 }
 
-// recordCall checks a call as it leaves.
+// recordCall checks a launch that leaves, and records its executors.
 func (c *checker) recordCall(l *leader, call step.Call) {
 	if a, ok := call.(step.CallLaunch); ok {
 		for _, t := range a.Launch.Tasks {
@@ -363,11 +364,11 @@ func (c *checker) checkHeldLong(l *leader) {
 	}
 }
 
-// longestRun returns the longest time that a task was live, up to now for one that still is.
+// longestRun returns the longest time that a task was live so far, without tasks of daemons, which stay.
 func (c *checker) longestRun() time.Duration {
 	longest := c.longest
 	for id := range c.live {
-		if e := c.execs[c.live[id]]; e == nil || !e.daemon() { // daemons stay
+		if e := c.execs[c.live[id]]; e == nil || !e.daemon() {
 			longest = max(longest, c.w.now-c.liveSince[id])
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// executor is one container.
+// executor is one container with an executor.
 type executor struct {
 	info   cluster.Executor
 	ready  bool
@@ -18,11 +18,11 @@ type executor struct {
 	acknowledged bool
 	// stopped is set while the executor's process is stopped (SIGSTOP). Its actions wait in deferred.
 	stopped  bool
-	holders  map[string]*holder // those that ask for leases of its tasks
 	deferred []func()
-	hung     bool     // stopped for so long that the scheduler abandons tasks in state STAGING
-	queued   []string // tasks to be passed to the executor once it is ready
-	missed   []string // tasks that the agent had not passed to the executor before the agent's restart
+	holders  map[string]*holder // those that ask for leases of its tasks
+	hung     bool               // stopped for so long that the scheduler abandons tasks in state STAGING
+	queued   []string           // tasks to be passed to the executor once it is ready
+	missed   []string           // tasks that the agent had not passed to the executor before the agent's restart
 }
 
 func (a *agent) executorReady(x *executor) {
@@ -175,7 +175,7 @@ func (a *agent) begin(x *executor, t *task) {
 	duration := w.between(time.Millisecond, 3*time.Second)
 	switch w.rng.IntN(8) {
 	case 7:
-		if p.exclusive && !w.calm { // it outlives its lease
+		if p.exclusive && !w.calm { // it may run for longer than its lease
 			duration = w.between(time.Second, 5*time.Minute)
 		}
 	case 0, 1:

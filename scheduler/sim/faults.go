@@ -314,8 +314,9 @@ var chances = map[Fault]float64{
 	CrashBeforeNotify: 0.1, CrashAfterNotify: 0.1,
 }
 
-// chooseFaults selects the faults of this world, and their numbers. Some faults always happen, and more often; which
-// ones depends on the seed, so that a hundred worlds include rare faults, too.
+// chooseFaults selects the faults of this world, and how often they happen. Unless the world has no faults, an eighth
+// of all faults, which depends on the seed, are always selected and happen more often. So a hundred worlds include rare
+// faults, too.
 func (w *world) chooseFaults() {
 	level := []float64{0, 0.5, 1, 2}[w.rng.IntN(4)]
 	if w.cfg.Seed%16 == 0 {
@@ -333,16 +334,16 @@ func (w *world) chooseFaults() {
 			continue
 		}
 		if p, ok := chances[f]; ok {
-			w.moods[f] = min(p*level*often, 1)
+			w.rates[f] = min(p*level*often, 1)
 		} else if f <= lastPlanned {
-			w.moods[f] = level
+			w.rates[f] = level
 		}
 	}
 }
 
 // roll reports whether a fault happens now.
 func (w *world) roll(f Fault) bool {
-	if w.calm || f == NumFaults || !w.chance(w.moods[f]) {
+	if w.calm || f == NumFaults || !w.chance(w.rates[f]) {
 		return false
 	}
 	w.count(f)

@@ -21,18 +21,18 @@ type history struct {
 	rows      map[string]int // the stored revision, by table and id
 	terms     map[int64]int64
 	outboxes  []*outbox
-	// true has, by table and id, the text of each committed row in each of its revisions.
-	true map[string][]string
+	// committed has, by table and id, the contents of each committed row, one for each revision.
+	committed map[string][]string
 	// commits are the batches whose commit has happened, by term and number.
 	commits map[[2]int64]bool
-	// ended has, by execution with a committed end, the rows that report it, without their texts: its own, and the last
-	// runs of its shards.
+	// ended has, for each execution with a committed end, the rows that report the end, without their texts: the row of
+	// the execution, and those of the last runs of its shards.
 	ended map[string][]row
-	// lost are keys of rows for which an outbox had no room.
+	// lost are the keys of rows for which an outbox had no room.
 	lost map[string]bool
-	// onDisk has, for executions that were forgotten before their end was stored, the outboxes that contain it.
+	// onDisk has, for each execution that was forgotten before its end was stored, the outboxes that contain the end.
 	onDisk map[string][]*outbox
-	// lacked is what was last found missing in the calm world, and since when.
+	// lacked is what the last check in the calm world found missing. It has been missing since lackedSince.
 	lacked      string
 	lackedSince time.Duration
 }
@@ -42,8 +42,8 @@ type outbox struct {
 	of      *leader
 	gone    bool // its disk is never read again
 	batches []*keptBatch
-	unsaid  []historyevent.Term // the reports of a lost batch about former terms: the next batch contains them
-	drained int                 // number of the first batches that are done without a gap
+	unsaid  []historyevent.Term // the reports of a lost batch about former terms, which the next batch repeats
+	drained int                 // the number of batches at the beginning that are done
 	// stored are the batches that count as stored, including lost ones.
 	stored map[int64]bool
 }
@@ -51,10 +51,11 @@ type outbox struct {
 // keptBatch is a batch on a disk.
 type keptBatch struct {
 	historyevent.Batch
-	settled, happened bool
-	done              bool // stored, or discarded
-	complete          bool // all of its rows were seen in the database
-	rows              []row
+	settled  bool // the outcome of its commit is known
+	happened bool // its commit has happened
+	done     bool // stored, or discarded
+	complete bool // all of its rows were seen in the database
+	rows     []row
 }
 
 // row is one row of a batch: its table and id, its revision, and its text.
@@ -65,12 +66,12 @@ type row struct {
 }
 
 func newHistory(w *world) *history {
-	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, true: map[string][]string{},
+	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, committed: map[string][]string{},
 		commits: map[[2]int64]bool{}, ended: map[string][]row{}, onDisk: map[string][]*outbox{},
 		lost: map[string]bool{}}
 }
 
-// outboxOf returns the outbox of a beginning leader.
+// outboxOf creates the outbox of a new leader.
 func (h *history) outboxOf(l *leader) *outbox {
 	o := &outbox{of: l, stored: map[int64]bool{}}
 	h.outboxes = append(h.outboxes, o)
@@ -147,7 +148,7 @@ func (h *history) isCommitted(b *historyevent.Batch) bool {
 func (h *history) commit(c term.Commit) {
 	h.commits[[2]int64{c.History.Term, c.History.Number}] = true
 	for _, r := range rowsOf(&c.History) {
-		h.true[r.key] = append(h.true[r.key], r.content())
+		h.committed[r.key] = append(h.committed[r.key], r.content())
 	}
 }
 
@@ -191,7 +192,7 @@ func (h *history) drainOutbox(o *outbox) {
 		}
 		o.stored[b.Number] = true
 		if w.chance(0.02) {
-			b.done = false // its process ended before it recorded that
+			b.done = false // the process ended before it recorded that the batch is done
 		}
 	}
 	if l := o.of; !l.dead && !l.paused {
@@ -216,7 +217,7 @@ func (h *history) write(b *keptBatch) {
 		h.terms[t.Number] = t.Batches
 	}
 	for _, r := range b.rows {
-		if !slices.Contains(h.true[r.key], r.content()) {
+		if !slices.Contains(h.committed[r.key], r.content()) {
 			h.w.fail("H1 what the history says has happened", "%s: %s", r.key, r.text)
 		}
 		if was, ok := h.rows[r.key]; ok && was >= r.revision {
@@ -235,7 +236,7 @@ func (r *row) content() string { return strconv.Itoa(r.revision) + r.text }
 func (h *history) executionEnded(e *execRecord) {
 	rows := []row{{key: "execution " + e.record.ID,
 		revision: historyevent.Again(historyevent.Ended, e.record.Reopened)}}
-	e.all(func(s shardRecord) {
+	e.eachShard(func(s shardRecord) {
 		if s.TaskID != "" && !e.record.daemon() && (!s.Start.IsZero() || s.State == executions.Failed) {
 			rows = append(rows, row{key: "run " + historyevent.ID(s.TaskID),
 				revision: historyevent.Again(historyevent.Ended, s.Returns)})
@@ -244,14 +245,14 @@ func (h *history) executionEnded(e *execRecord) {
 	h.ended[e.record.ID] = rows
 }
 
-// forgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least on a
-// disk.
-func (h *history) forgotten(id string) {
+// checkForgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least
+// on a disk.
+func (h *history) checkForgotten(id string) {
 	key := "execution " + id
 	if h.ended[id] == nil || h.lost[key] || h.rows[key] == h.ended[id][0].revision {
 		return
 	}
-	if h.w.opt.MaxUnstored < step.DefaultOptions().MaxUnstored { // such a world has too many at times
+	if h.w.opt.MaxUnstored < step.DefaultOptions().MaxUnstored { // such a world at times has too many unstored ends
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
 				if h.isCommitted(&b.Batch) && slices.ContainsFunc(b.Executions,
@@ -270,12 +271,12 @@ func (h *history) forgotten(id string) {
 	h.w.fail("H1 an end stays in the registry until its row is stored", "execution %s", id)
 }
 
-// complete returns, in the calm world, what the history lacks, or "".
-func (h *history) complete() string {
+// missing returns, in the calm world, what the history lacks, or "".
+func (h *history) missing() string {
 	for _, id := range sorted(h.ended) {
 		on := h.onDisk[id]
 		if len(on) > 0 && !slices.ContainsFunc(on, func(o *outbox) bool { return !o.gone }) {
-			continue // it was forgotten while its row was only on disks, which are lost
+			continue // it was forgotten while its row was only on disks that were lost later
 		}
 		for _, r := range h.ended[id] {
 			if h.rows[r.key] != r.revision && !h.lost[r.key] {

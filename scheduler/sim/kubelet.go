@@ -51,7 +51,8 @@ func (s *apiServer) register(a *agent) {
 	s.allocate(w.between(time.Millisecond, 100*time.Millisecond))
 }
 
-// disconnected: no kubelet renews the node's Lease, which the node controller finds out after a while.
+// disconnected handles the end of a kubelet's connection. Nothing renews the node's Lease from then on, which the node
+// controller finds out after a while.
 func (s *apiServer) disconnected(a *agent, was int) {
 	n := s.nodes[a.id]
 	if n == nil || !n.connected || n.epoch != was {
@@ -96,7 +97,7 @@ func (s *apiServer) update(a *agent, u cluster.Update, _ string, _ cluster.State
 	s.setStatus(p, u)
 }
 
-// executorEnded does nothing: the end of the container is the end of its task.
+// executorEnded does nothing, because the end of a container is reported as the end of its task.
 func (s *apiServer) executorEnded(*agent, string, int) {}
 
 // deletePod deletes or evicts a pod without a request of the scheduler.
@@ -135,7 +136,7 @@ func (s *apiServer) deleteNode(id string) {
 	}
 }
 
-// deleteSome deletes a running pod, or removes one by force; its kubelet then ends it if it lives.
+// deleteSome deletes a running pod, or removes one by force. If its kubelet is connected, it then ends the pod.
 func (s *apiServer) deleteSome(force bool) bool {
 	var some []string
 	for _, id := range sorted(s.pods) {

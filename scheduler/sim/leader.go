@@ -25,7 +25,7 @@ type leader struct {
 	machine *term.Machine
 
 	planned bool // a turn is planned
-	wakeNo  int
+	wakeNo  int  // of the last planned wake, which replaces earlier ones
 	dead    bool
 	paused  bool
 	held    []func() // actions that wait for the end of the pause
@@ -42,12 +42,12 @@ type leader struct {
 	out         outgoing
 	drained     bool
 	outbox      *outbox
-	historyTold int64 // number of its batches that it knows to be stored
-	seen        int64 // the index of the last write that this process knows of
-	cutUntil    time.Duration
+	historyTold int64         // the number of its batches that it knows to be stored
+	seen        int64         // the index of the last write that this process knows of
+	cutUntil    time.Duration // until when it is cut off from the registry
 }
 
-// campaign makes a new leader after a delay, in a new term.
+// campaign starts a new leader in a new term after a delay, unless there is a leader by then.
 func (w *world) campaign(delay time.Duration) {
 	w.after(delay, func() {
 		if l := w.leading; l != nil && !l.dead && l.term == w.store.term && !l.paused {
@@ -73,11 +73,11 @@ func (w *world) campaign(delay time.Duration) {
 		opt.Term = l.term
 		l.core = core.New(opt)
 		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76),
-			term.Options{RefusedTimeout: w.refusedMost})
+			term.Options{RefusedTimeout: w.refusedTimeout})
 		w.trace.add("leader %d begins term %d", l.no, l.term)
 		l.seen = has
 		w.check.documentsLoaded()
-		w.audits.loaded(w.store.list("/config", "/state"))
+		w.audits.load(w.store.list("/config", "/state"))
 		l.loadedAt, l.loadedWall = w.now, w.wall()
 		stored := loadedWithBug(w.cfg.Bug, w.store.listAt(has, "/config", "/state", "/ha", "/scheduler"))
 		if err := l.core.Load(w.wall(), core.Stored{Entries: stored}); err != nil {
@@ -120,7 +120,7 @@ func (l *leader) input(input func(*term.Machine)) {
 	})
 }
 
-// request makes a request as through the API; answered, if not nil, receives the answer.
+// request makes a request as the API does. answered, if not nil, receives the answer.
 func (l *leader) request(request core.Event, answered func(core.Reply)) {
 	l.token++
 	q := core.Request{Token: l.token, Event: request}
@@ -162,12 +162,12 @@ func (l *leader) perform(effects []term.Effect) {
 		if seen && w.roll(PauseBetweenEffects) {
 			l.pause()
 			l.run(func() {
-				l.start(e)
+				l.carryOut(e)
 				l.perform(effects[i+1:])
 			})
 			return
 		}
-		if l.start(e); l.dead {
+		if l.carryOut(e); l.dead {
 			return
 		}
 		if w.roll(after) {
@@ -197,8 +197,8 @@ func (l *leader) planWake() {
 	}
 }
 
-// crashesAt returns the crashes that may happen just before and just after an effect that is visible outside of the
-// process, except commits; false for others.
+// crashesAt returns the faults that may crash the process just before and just after an effect. seen is false for an
+// effect that is not visible outside the process, and for a commit.
 func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 	switch e := e.(type) {
 	case term.Answer:
@@ -236,7 +236,8 @@ func isRoutine(events []core.Event) bool {
 	})
 }
 
-func (l *leader) start(e term.Effect) {
+// carryOut carries out one effect of the machine.
+func (l *leader) carryOut(e term.Effect) {
 	w := l.w
 	w.check.effect(l, e)
 	switch e := e.(type) {
@@ -261,7 +262,7 @@ func (l *leader) start(e term.Effect) {
 			s.end("it was closed", false)
 		}
 	case term.WatchMaster:
-		if w.cfg.Seed%2 == 0 { // ZooKeeper shows the leader, and is read
+		if w.cfg.Seed%2 == 0 { // in these worlds the leading master is known from ZooKeeper
 			l.soon(time.Second, func() { l.input(func(m *term.Machine) { m.MasterChanged(e.Session) }) })
 		}
 	case term.Notify:
@@ -305,10 +306,10 @@ func (l *leader) stop(why string) {
 	l.input((*term.Machine).Stop)
 }
 
-// expire ends the registry's session.
+// expire ends the session with the registry, and so the term.
 func (l *leader) expire() {
 	if l.w.store.term == l.term {
-		l.w.store.term++ // a term without a leader: the fence refuses the old term
+		l.w.store.term++ // a term without a leader, so that the fence refuses the old term
 	}
 }
 
@@ -345,8 +346,8 @@ func (l *leader) die(why string) {
 	}
 }
 
-// pause stops the process for a while, like a long garbage collection or a stopped machine; its registry session may
-// expire meanwhile.
+// pause stops the process for a while, like a long garbage collection or a stopped machine. Its session with the
+// registry may expire meanwhile.
 func (l *leader) pause() {
 	if l.paused || l.dead {
 		return

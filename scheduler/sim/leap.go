@@ -15,11 +15,12 @@ const leapSeeds = 4
 
 // leap is the state of a world's leaps of the wall clock.
 type leap struct {
-	rng   *rand.Rand // separate, so that worlds without leaps stay the same
-	by    time.Duration
-	since time.Time // the wall clock after the first leap since it was right
-	// floor is the cursor that was committed before the last leaps. passed are the periods in which fires were made.
-	floor  time.Time
+	rng   *rand.Rand    // separate, so that worlds without leaps stay the same
+	by    time.Duration // by how much the clock is wrong
+	since time.Time     // the wall clock just after the last leap
+	// floor is the cursor that was committed before the clock leapt.
+	floor time.Time
+	// passed are the periods that the wall clock passed while it was wrong. Their fires were made then.
 	passed []cursor.Span
 	days   time.Duration // the distance that several leaps of this world share, so that periods are passed again
 }
@@ -32,7 +33,7 @@ func (w *world) planLeaps() {
 	}
 	w.leap.rng = rand.New(rand.NewPCG(w.cfg.Seed, 0x1ea9))
 	w.leap.days = time.Duration(1+w.leap.rng.IntN(3))*24*time.Hour + time.Hour
-	w.after(w.leapDelay(2*time.Minute), w.clockLeaps)
+	w.after(w.leapDelay(2*time.Minute), w.leapClock)
 }
 
 // leapDelay returns a random delay up to limit.
@@ -40,7 +41,7 @@ func (w *world) leapDelay(limit time.Duration) time.Duration {
 	return time.Second + time.Duration(w.leap.rng.Int64N(int64(limit)))
 }
 
-func (w *world) clockLeaps() {
+func (w *world) leapClock() {
 	if w.calm || w.leap.by > 20*365*24*time.Hour {
 		return
 	}
@@ -59,26 +60,26 @@ func (w *world) clockLeaps() {
 	w.leap.by += by
 	w.leap.since, w.lastJump = w.wall(), w.now
 	w.count(ClockLeap)
-	w.leaderGone()
-	next := w.clockBack
+	w.maybeCrashLeader()
+	next := w.resetClock
 	if w.leap.rng.IntN(4) == 0 {
-		next = w.clockLeaps
+		next = w.leapClock
 	}
 	w.after(w.leapDelay([]time.Duration{10 * time.Second, 5 * time.Minute}[w.leap.rng.IntN(2)]), next)
 	if w.leap.rng.IntN(2) == 0 {
-		w.after(w.leapDelay(30*time.Second), w.leaderGone)
+		w.after(w.leapDelay(30*time.Second), w.maybeCrashLeader)
 	}
 }
 
-// leaderGone sometimes makes the leader crash.
-func (w *world) leaderGone() {
+// maybeCrashLeader sometimes makes the leader crash.
+func (w *world) maybeCrashLeader() {
 	if l := w.leading; l != nil && !w.calm && w.leap.rng.IntN(3) == 0 {
 		l.crash("at a leap of the clock")
 	}
 }
 
-// clockBack sets the clock right after leaps.
-func (w *world) clockBack() {
+// resetClock sets the clock right after leaps.
+func (w *world) resetClock() {
 	if w.leap.by == 0 {
 		return
 	}
@@ -87,13 +88,13 @@ func (w *world) clockBack() {
 	w.leap.by, w.lastJump = 0, w.now
 	w.trace.add("the clock is set back to %s", w.wall())
 	if !w.calm {
-		w.leaderGone()
-		w.after(w.leapDelay(5*time.Minute), w.clockLeaps)
+		w.maybeCrashLeader()
+		w.after(w.leapDelay(5*time.Minute), w.leapClock)
 	}
 }
 
-// inLeap reports whether fires of a time were made while the clock was ahead: none of that time needs to be made again
-// (rule F4).
+// inLeap reports whether the clock passed a time while it was ahead. Fires of that time need not be made again (rule
+// F4).
 func (w *world) inLeap(at time.Time) bool {
 	for _, p := range w.leap.passed {
 		if !at.Before(p.From.Add(-w.opt.MaxLateness-5*time.Second)) && !at.After(p.To.Add(time.Second)) {
@@ -103,7 +104,7 @@ func (w *world) inLeap(at time.Time) bool {
 	return false
 }
 
-// cursorBack checks a cursor that goes back to a time.
+// cursorBack checks that the cursor may go back to a time.
 func (c *checker) cursorBack(to time.Time) {
 	w := c.w
 	if c.cursor.Sub(c.decidedAt) <= 24*time.Hour || len(w.leap.passed) == 0 {

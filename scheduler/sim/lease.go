@@ -21,7 +21,7 @@ func (w *world) makeExclusive(cfg *jobs.Config) {
 	if w.exclusive() {
 		cfg.Exclusive, cfg.LeaseSeconds = true, []int{10, 20, 60}[w.cfg.Seed/5%3]
 		if w.firesRarely() && cfg.JobExecutionType == jobs.Transient && cfg.Cron != "" {
-			cfg.Cron = "0 0/5 * * * ?" // so rarely that a leader without a registry has nothing to commit for minutes
+			cfg.Cron = "0 0/5 * * * ?" // so rarely that a leader cut off from the registry commits nothing for minutes
 		}
 	}
 }
@@ -29,8 +29,8 @@ func (w *world) makeExclusive(cfg *jobs.Config) {
 // firesRarely reports whether little happens in a world with exclusive jobs.
 func (w *world) firesRarely() bool { return w.cfg.Seed/15%2 == 1 }
 
-// The clock of an executor's machine runs at these rates, compared with the leader's. The slowest is that of a clock
-// that is slewed by -9 percent, compared with one that is slewed by 9 percent.
+// clockRates are the rates of the clock of an executor's machine, relative to the leader's clock. The extreme rates
+// occur when one of the two clocks is slewed by 9 percent, and the other by -9 percent.
 var clockRates = []float64{0.91 / 1.09, 1, 1.09 / 0.91}
 
 // holder is an executor, or a task with an executor of its own, that asks for leases.
@@ -43,14 +43,14 @@ type holder struct {
 	term   int64
 	// askedAt has the times of its requests by their numbers.
 	askedAt map[uint64]time.Duration
-	tasks   map[string]*hold
-	// It reaches only that leader, or none, until a time.
+	tasks   map[string]*taskLease
+	// Before the time until, the holder reaches only this leader, or none.
 	only  *leader
 	until time.Duration
 }
 
-// hold is the lease of a task.
-type hold struct {
+// taskLease is the lease of a task.
+type taskLease struct {
 	t     *task
 	until time.Duration // zero before the first lease
 	begin func()        // begins the task with its first lease; nil once that was done
@@ -59,7 +59,8 @@ type hold struct {
 // local returns how long a duration of the holder's clock takes.
 func (h *holder) local(d time.Duration) time.Duration { return time.Duration(float64(d) / h.rate) }
 
-// beginWithLease begins an exclusive task once it has a lease. It returns false for any other task.
+// beginWithLease makes an exclusive task begin once it has a lease. It returns false if the caller may begin the task
+// now, because it has a lease or is not exclusive.
 func (a *agent) beginWithLease(x *executor, t *task) bool {
 	grant := t.wire.Lease
 	if grant == nil {
@@ -70,16 +71,16 @@ func (a *agent) beginWithLease(x *executor, t *task) bool {
 	if h == nil {
 		w.holders++
 		h = &holder{a: a, x: x, rate: clockRates[w.rng.IntN(len(clockRates))], start: w.holders,
-			askedAt: map[uint64]time.Duration{}, tasks: map[string]*hold{}}
+			askedAt: map[uint64]time.Duration{}, tasks: map[string]*taskLease{}}
 		if x.holders == nil {
 			x.holders = map[string]*holder{}
 		}
 		x.holders[grant.Holder] = h
 	}
-	if of := h.tasks[t.launch.TaskID]; of != nil {
-		return of.until <= w.now // with a lease it begins
+	if tl := h.tasks[t.launch.TaskID]; tl != nil {
+		return tl.until <= w.now // with a lease the task begins now
 	}
-	h.tasks[t.launch.TaskID] = &hold{t: t, begin: func() { a.begin(x, t) }}
+	h.tasks[t.launch.TaskID] = &taskLease{t: t, begin: func() { a.begin(x, t) }}
 	if len(h.tasks) == 1 {
 		h.ask(grant)
 	}
@@ -91,8 +92,8 @@ func (h *holder) ask(grant *lease.Grant) {
 	w := h.a.w
 	r := lease.Request{Holder: grant.Holder, Start: h.start}
 	for _, id := range sorted(h.tasks) {
-		of := h.tasks[id]
-		if of.t.state.Terminal() || of.begin == nil && of.t.process == nil {
+		tl := h.tasks[id]
+		if tl.t.state.Terminal() || tl.begin == nil && tl.t.process == nil {
 			delete(h.tasks, id)
 			continue
 		}
@@ -119,8 +120,9 @@ func (h *holder) ask(grant *lease.Grant) {
 	}
 }
 
-// leader returns the leader that the holder reaches. A network may be cut: between the machine and all leaders or all
-// but one, perhaps deposed; often also between the machine and the master, and between that leader and all others.
+// leader returns the leader that the holder reaches, or nil. Sometimes it cuts the network between the holder's machine
+// and all leaders, or all but one, which may be deposed later. Then it often also cuts the machine off from the master,
+// and that leader off from the registry and the master.
 func (h *holder) leader() *leader {
 	w := h.a.w
 	if w.calm {
@@ -147,7 +149,7 @@ func (h *holder) leader() *leader {
 	return w.leading
 }
 
-// isolate cuts the leader from the registry and the master. It believes for that time that it leads.
+// isolate cuts the leader off from the registry and the master for a time, in which it believes that it leads.
 func (l *leader) isolate(d time.Duration) {
 	if s := l.session; s != nil {
 		s.stream.slowUntil = l.w.now + d
@@ -179,7 +181,7 @@ func (l *leader) answerLeases(h *holder, r core.LeaseRequested) {
 	})
 }
 
-// answered applies an answer. It may be late, and come twice.
+// answered applies an answer, which may be late, and may come twice.
 func (h *holder) answered(a *lease.Answer) {
 	w := h.a.w
 	if h.x.stopped {
@@ -199,41 +201,42 @@ func (h *holder) answered(a *lease.Answer) {
 		from = w.now
 	}
 	for _, id := range a.Granted {
-		of := h.tasks[id]
-		if of == nil {
+		tl := h.tasks[id]
+		if tl == nil {
 			continue
 		}
-		until := from + h.local(time.Duration(of.t.wire.Lease.Seconds)*time.Second)
-		if until <= max(w.now, of.until) {
+		until := from + h.local(time.Duration(tl.t.wire.Lease.Seconds)*time.Second)
+		if until <= max(w.now, tl.until) {
 			continue
 		}
-		of.until = until
-		w.after(until-w.now, func() { h.expire(of, until) })
-		if begin := of.begin; begin != nil {
-			of.begin = nil
+		tl.until = until
+		w.after(until-w.now, func() { h.expire(tl, until) })
+		if begin := tl.begin; begin != nil {
+			tl.begin = nil
 			begin()
 		}
 	}
 	for _, id := range a.Ended {
-		if of := h.tasks[id]; of != nil {
-			h.end(of, "the scheduler has ended it")
+		if tl := h.tasks[id]; tl != nil {
+			h.end(tl, "the scheduler has ended it")
 		}
 	}
 }
 
-// expire ends the task if its lease was not renewed. The supervisor does that, even if the executor is stopped.
-func (h *holder) expire(of *hold, until time.Duration) {
-	if w := h.a.w; of.until == until && of.t.process != nil {
+// expire ends the task if its lease was not renewed until then. The supervisor does this even if the executor is
+// stopped.
+func (h *holder) expire(tl *taskLease, until time.Duration) {
+	if w := h.a.w; tl.until == until && tl.t.process != nil {
 		w.count(LeaseRanOut)
-		h.end(of, "its lease has ended")
+		h.end(tl, "its lease has ended")
 	}
 }
 
-// end ends the task's process within its grace and the time that this may take.
-func (h *holder) end(of *hold, why string) {
-	a, w, p := h.a, h.a.w, of.t.process
-	delete(h.tasks, of.t.launch.TaskID)
-	grace := time.Duration(of.t.wire.KillGraceMillis) * time.Millisecond
+// end ends the task's process within its grace period and the time that the kill itself may take.
+func (h *holder) end(tl *taskLease, why string) {
+	a, w, p := h.a, h.a.w, tl.t.process
+	delete(h.tasks, tl.t.launch.TaskID)
+	grace := time.Duration(tl.t.wire.KillGraceMillis) * time.Millisecond
 	wait := h.local(grace) + 5*time.Second - time.Millisecond
 	if w.rng.IntN(2) == 0 {
 		wait = w.between(time.Millisecond, wait)
@@ -242,18 +245,18 @@ func (h *holder) end(of *hold, why string) {
 		wait = time.Millisecond
 	}
 	w.after(wait, func() {
-		if of.t.process != p || of.t.state.Terminal() {
+		if tl.t.process != p || tl.t.state.Terminal() {
 			return
 		}
-		a.processEnds(of.t)
+		a.processEnds(tl.t)
 		if !h.x.dead && !a.lost {
-			a.reportFromExecutor(of.t, cluster.Killed, why)
+			a.reportFromExecutor(tl.t, cluster.Killed, why)
 		}
 	})
 }
 
-// leaseLatency is how long a message about leases is on its way: mostly as long as others, sometimes for longer than a
-// lease, so that messages overtake each other.
+// leaseLatency returns the latency of a message about leases. It is mostly like that of other messages, but sometimes
+// longer than a lease, so that messages overtake each other.
 func (w *world) leaseLatency() time.Duration {
 	if w.leaseChance(20, 5) == 1 {
 		return w.between(time.Second, 2*time.Minute)
@@ -261,8 +264,8 @@ func (w *world) leaseLatency() time.Duration {
 	return w.latency()
 }
 
-// leaseChance returns 1 once in n calls, or once in rough calls where little else happens, else 0. It returns 0 after
-// the faults.
+// leaseChance returns 1 with the probability 1/n, or 1/rough in some of the worlds in which little happens, and else 0.
+// It returns 0 after the faults have stopped.
 func (w *world) leaseChance(n, rough int) int {
 	if w.firesRarely() && w.cfg.Seed/60%2 == 0 {
 		n = rough

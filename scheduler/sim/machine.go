@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// stop ends the agent's process; its executors go on.
+// stop ends the agent's process. Its executors keep running.
 func (a *agent) stop() {
 	a.up = false
 	a.downSince = a.w.now
@@ -88,7 +88,7 @@ func (a *agent) endAll(report bool) {
 	a.executorLost = a.w.now
 }
 
-// endRemoved ends the executors of removed frameworks, after their grace; no update reports that.
+// endRemoved ends the executors of removed frameworks within their grace period. No update reports these ends.
 func (a *agent) endRemoved() {
 	w := a.w
 	for _, id := range sorted(a.executors) {

@@ -17,8 +17,8 @@ type master struct {
 	// role is the framework's role, with which the master completes the executors that agents report.
 	role string
 
-	agents      map[string]*known
-	recovering  map[string]bool // registered with the last master, not back yet
+	agents      map[string]*registeredAgent
+	recovering  map[string]bool // agents that were registered with the last master and are not back yet
 	unreachable map[string]time.Time
 	tasks       map[string]*mtask
 	away        map[string]string // tasks of unreachable agents: task → agent
@@ -37,14 +37,14 @@ type mtask struct {
 	latest              cluster.State      // newest state that the agent has
 }
 
-// newMaster elects a master; one with memory knows which agents will come back.
+// newMaster elects a master. A master with memory knows which agents will come back.
 func newMaster(w *world, memory bool) *master {
 	w.masters++
-	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*known{},
+	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*registeredAgent{},
 		recovering:  map[string]bool{},
 		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{}}
 	m.offering = newOffering(w, 200*time.Millisecond, m.send, m.makeOffers)
-	if len(w.removed) > 0 { // it does not know of these removals yet, with memory or without
+	if len(w.removed) > 0 { // even a master with memory does not know of these removals yet
 		w.after(w.between(time.Minute, 20*time.Minute), func() {
 			if w.master == m {
 				m.repeatRemoval()
@@ -79,8 +79,8 @@ func (m *master) awaitAgents() {
 	})
 }
 
-// repeatRemoval ends the rest of frameworks that another master has removed, because their failover timeout has passed
-// for this one, too.
+// repeatRemoval removes the frameworks that a former master has removed, because their failover timeout has passed for
+// this master, too.
 func (m *master) repeatRemoval() {
 	for id := range m.w.removed {
 		m.w.removed[id] = m
@@ -144,7 +144,7 @@ func (m *master) sendUpdate(u cluster.Update) {
 	m.send(u)
 }
 
-// toAgent sends a message over the agent's connection, in order; it is lost if that breaks.
+// toAgent sends a message over the agent's connection, after earlier ones. It is lost if the connection breaks.
 func (m *master) toAgent(id string, lost Fault, do func(*agent)) {
 	k := m.agents[id]
 	if k == nil || !k.connected {

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// known is a registered agent.
-type known struct {
+// registeredAgent is a registered agent.
+type registeredAgent struct {
 	a         *agent
 	epoch     int // number of the agent's connection
 	connected bool
@@ -30,7 +30,7 @@ func (m *master) register(a *agent) {
 	}
 	k := m.agents[a.id]
 	if k == nil {
-		k = &known{a: a}
+		k = &registeredAgent{a: a}
 		m.agents[a.id] = k
 	}
 	k.connected, k.epoch, k.executors = true, a.epoch, map[string]cluster.Executor{}
@@ -38,7 +38,7 @@ func (m *master) register(a *agent) {
 	// A new agent at an address replaces the old one.
 	for _, id := range sorted(m.agents) {
 		if o := m.agents[id]; id != a.id && o.a.host == a.host {
-			m.replaced(o)
+			m.removeReplaced(o)
 		}
 	}
 	for _, id := range sorted(a.executors) {
@@ -76,8 +76,8 @@ func (m *master) register(a *agent) {
 	m.allocate(w.between(time.Millisecond, 500*time.Millisecond))
 }
 
-// replaced removes an agent permanently, because another has its address.
-func (m *master) replaced(k *known) {
+// removeReplaced removes an agent permanently, because another has its address.
+func (m *master) removeReplaced(k *registeredAgent) {
 	id := k.a.id
 	m.rescind(id)
 	for _, t := range m.forgetTasks(id) {

@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// reconcile answers questions about tasks; without tasks it answers about all.
+// reconcile sends the states of the given tasks, or of all tasks if none is given.
 func (m *master) reconcile(tasks []cluster.TaskRef) {
 	if len(tasks) == 0 {
 		for _, id := range sorted(m.tasks) {

@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// reportProgress makes the executors of some processes send reports while they run. The content and the fate of a
-// report must change no decision: in a world with Deaf leaders the content is removed before it arrives, and nothing
-// else may differ.
+// reportProgress makes the executors of some processes send reports while these run. Neither the content of a report
+// nor its loss may change any decision. To check this, a world with Config.Deaf, in which reports arrive without
+// content, must otherwise be the same.
 func (a *agent) reportProgress(x *executor, p *process, t *task, duration time.Duration) {
 	w := a.w
 	if w.rng.IntN(4) > 0 {
@@ -41,7 +41,8 @@ func (a *agent) reportProgress(x *executor, p *process, t *task, duration time.D
 	}
 }
 
-// beats reports whether the executors of the world send heartbeats. In other worlds they are of an earlier release.
+// beats reports whether the executors of the world send heartbeats. In other worlds the executors are of an earlier
+// release.
 func (w *world) beats() bool { return !w.cfg.Pods && (w.cfg.Seed%4 == 1 || w.exclusive()) }
 
 // beat sends a heartbeat of an executor, unless it is stopped, and goes on until it ends.
@@ -103,7 +104,7 @@ func (m *master) message(framework string, e cluster.Message) {
 	m.send(e)
 }
 
-// ofReports reports whether only executor reports make a note of this kind: a world without them has none.
+// ofReports reports whether notes of this kind result only from executors' reports, so that a Deaf world has none.
 func ofReports(n *step.Note) bool {
 	return n.Kind == step.NoteAgentClock || n.Kind == step.NoteExecutorQuiet
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// free returns the free room on a node: what the requests of its pods leave, bound or not.
+// free returns the room on a node that other users and the requests of its pods, bound or not, leave.
 func (s *apiServer) free(n *node) resources.Amount {
 	free := n.a.total.Minus(n.other)
 	for _, p := range s.pods {

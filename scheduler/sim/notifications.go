@@ -12,14 +12,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// notify sends a message of a leader. A message that has left arrives, or not, whatever happens to the leader.
+// notify sends a notification of a leader. Once it has left, it arrives or is lost, whatever happens to the leader.
 func (l *leader) notify(n notifications.Notification) {
 	w := l.w
-	w.check.addressed(l, n)
+	w.check.checkAddress(l, n)
 	about := append([]notifications.Other{{Job: n.Job.JobName, Report: n.Report}}, n.Others...)
 	tells := make([][]string, len(about))
 	for i, o := range about {
-		tells[i] = w.check.notified(l, o)
+		tells[i] = w.check.checkNotification(l, o)
 	}
 	took := w.between(time.Millisecond, 300*time.Millisecond)
 	if w.roll(NotificationSlow) {
@@ -54,8 +54,8 @@ func (l *leader) notify(n notifications.Notification) {
 	})
 }
 
-// addressed checks the rate of messages to the one address of all jobs.
-func (c *checker) addressed(l *leader, n notifications.Notification) {
+// checkAddress checks that the messages to the one address of all jobs do not follow each other too quickly.
+func (c *checker) checkAddress(l *leader, n notifications.Notification) {
 	if l.out.addressBusy || l.out.messages > 0 && c.w.now-l.out.lastMessage < notifications.AddressInterval {
 		c.w.fail("N2 an address gets few messages", "leader %d tells of %s, and sent a message %s ago; under way: %v",
 			l.no, n.Job.JobName, c.w.now-l.out.lastMessage, l.out.addressBusy)
@@ -64,16 +64,16 @@ func (c *checker) addressed(l *leader, n notifications.Notification) {
 	l.out.messages++
 }
 
-// failed records an execution that was committed as failed. If its job has a handler, people must be notified.
-func (c *checker) failed(r record) {
+// recordFailure records an execution that was committed as failed. If its job has a handler, people must be notified.
+func (c *checker) recordFailure(r record) {
 	if j := c.job(r.Job); j.cfg != nil && j.cfg.Notifies() {
 		c.untold[r.Job] = append(c.untold[r.Job], r.ID)
 		c.mustTell = append(c.mustTell, r.Job)
 	}
 }
 
-// notificationsWritten checks, after a commit, that it has the notifications for its results.
-func (c *checker) notificationsWritten() {
+// checkNotificationsWritten checks, after a commit, that the registry has the notifications for its failures.
+func (c *checker) checkNotificationsWritten() {
 	for _, job := range c.mustTell {
 		if _, there := c.w.store.entries[pathNotification+"/"+job]; !there {
 			c.w.fail("N1 what people are to be told is written with the result", "job %s has failed: %v", job,
@@ -92,10 +92,10 @@ func (c *checker) notificationRemoved(job string) {
 	delete(c.untold, job)
 }
 
-// notified checks a message as it leaves, and returns the failures that it reports: the oldest. Failures that its step
-// found only after it had made the message are counted in the record that was written with it, and reported by the
-// next message.
-func (c *checker) notified(l *leader, n notifications.Other) []string {
+// checkNotification checks a notification that leaves, and returns the failures that it reports, which are the oldest.
+// Its step may have found further failures after it had made the notification. They are counted in the record that was
+// written with it, and reported by the next notification.
+func (c *checker) checkNotification(l *leader, n notifications.Other) []string {
 	w, job := c.w, n.Job
 	if l.out.telling[job] {
 		w.fail("N2 a job has one message under way", "leader %d tells of %s", l.no, job)

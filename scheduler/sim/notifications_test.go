@@ -10,8 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// A step may make a message that is due, and only then find another failure of the job: both are in one commit.
-func TestAMessageTellsOfFailuresOrTheyAreCounted(t *testing.T) {
+// A step may make a notification that is due, and only then find another failure of the job. Both are in one commit, so
+// the failure must be counted in the record for the next notification.
+func TestFailuresAreReportedOrCounted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -35,7 +36,7 @@ func TestAMessageTellsOfFailuresOrTheyAreCounted(t *testing.T) {
 				tt.record)}
 			l := &leader{w: w, term: w.store.term,
 				out: outgoing{telling: map[string]bool{}, told: map[string]time.Duration{}}}
-			tells := w.check.notified(l,
+			tells := w.check.checkNotification(l,
 				notifications.Other{Job: "job", Report: notifications.Report{Further: tt.further}})
 			if !slices.Equal(tells, tt.tells) || (w.failure != nil) != tt.fails {
 				t.Errorf("it tells of %v, want %v; %v, want a failure: %v", tells, tt.tells, w.failure, tt.fails)

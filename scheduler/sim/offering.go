@@ -23,16 +23,16 @@ type offering struct {
 	w       *world
 	offers  map[string]*offer
 	filters map[string]filter // by agent
-	roundAt time.Duration     // the planned round, or zero
+	roundAt time.Duration     // when the next round is planned, or zero
 	round   func()
-	// longest is the longest time from a refusal to the next round.
-	longest time.Duration
-	say     func(cluster.Event)
+	// maxDelay is the longest time from a refusal to the next round.
+	maxDelay time.Duration
+	send     func(cluster.Event)
 }
 
-func newOffering(w *world, longest time.Duration, say func(cluster.Event), round func()) offering {
-	return offering{w: w, offers: map[string]*offer{}, filters: map[string]filter{}, round: round, longest: longest,
-		say: say}
+func newOffering(w *world, maxDelay time.Duration, send func(cluster.Event), round func()) offering {
+	return offering{w: w, offers: map[string]*offer{}, filters: map[string]filter{}, round: round, maxDelay: maxDelay,
+		send: send}
 }
 
 // allocate schedules the next round.
@@ -55,7 +55,7 @@ func (o *offering) rescind(agentID string) {
 	for _, id := range sorted(o.offers) {
 		if o.offers[id].agent == agentID {
 			delete(o.offers, id)
-			o.say(cluster.Rescind{OfferID: id})
+			o.send(cluster.Rescind{OfferID: id})
 		}
 	}
 }
@@ -73,5 +73,5 @@ func (o *offering) refuse(agentID string, res resources.Amount, d time.Duration)
 	if d > 0 && !res.IsZero() {
 		o.filters[agentID] = filter{res: res, until: o.w.now + d}
 	}
-	o.allocate(o.w.between(time.Millisecond, o.longest))
+	o.allocate(o.w.between(time.Millisecond, o.maxDelay))
 }

@@ -38,7 +38,7 @@ func (u *users) edit(name string) {
 	}
 }
 
-// write writes a value, or deletes the path if there is none. The leader learns of it within a second.
+// write writes a value, or deletes the path if the value is nil. The leader learns of it within a second.
 func (u *users) write(path string, value []byte) {
 	w := u.w
 	if _, there := w.store.entries[path]; value == nil && !there {
@@ -69,11 +69,11 @@ func (u *users) repair() {
 	}
 }
 
-// documentsLoaded records that a new leader has read all documents, including external edits. For an unusable one it
-// knows no last good version.
+// documentsLoaded records that a new leader has read all documents, including external edits. It knows no valid version
+// of a document that is unusable now.
 func (c *checker) documentsLoaded() {
 	for _, j := range c.jobs {
-		j.document(nil, c.w.opt.Zone)
+		j.setDocument(nil, c.w.opt.Zone)
 	}
 	for _, e := range c.w.store.list(pathJobs) {
 		c.documentRead(e.Path, e, true)
@@ -86,7 +86,7 @@ func (c *checker) documentsRead(l *leader, read []term.Document) {
 		missing := errors.Is(doc.Err, registry.ErrNotFound)
 		if l.term == c.w.store.term && (doc.Err == nil || missing) {
 			c.documentRead(doc.Path, doc.Entry, !missing)
-			c.w.audits.read(doc.Path, doc.Entry, !missing)
+			c.w.audits.recordRead(doc.Path, doc.Entry, !missing)
 		}
 	}
 }
@@ -99,9 +99,9 @@ func (c *checker) documentRead(path string, entry registry.Entry, there bool) {
 		return
 	}
 	if !there {
-		c.job(name).document(nil, c.w.opt.Zone)
+		c.job(name).setDocument(nil, c.w.opt.Zone)
 	} else if cfg, _, err := jobs.Schema.Decode(entry.Value, jobs.Default()); err == nil {
-		c.job(name).document(&cfg, c.w.opt.Zone)
+		c.job(name).setDocument(&cfg, c.w.opt.Zone)
 	}
 }
 
@@ -129,33 +129,33 @@ func (w *world) maintain(a *agent) bool {
 	return true
 }
 
-// forgetSome declares a task as ended, rightly or wrongly, as an operator does: an abandoned one is forgotten, a live
-// one is not (rule E5).
+// forgetSome declares a task as ended, rightly or wrongly, as an operator does. The leader must forget only an orphan,
+// never a live task (rule E5).
 func (w *world) forgetSome(l *leader) bool {
-	given := true
+	isOrphan := true
 	task, ok := pick(w, sorted(w.check.orphans))
 	if !ok || w.rng.IntN(4) == 0 {
-		given = false
+		isOrphan = false
 		if task, ok = pick(w, sorted(w.check.live)); !ok {
 			return false
 		}
 	}
-	if given {
+	if isOrphan {
 		w.forgotten[task] = true
 	}
 	l.request(operator.ForgetRequested{TaskID: task, Actor: byUser}, func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":
 			w.fail("E5 only what was abandoned is forgotten", "task %s is live", task)
-		case r.Err != nil && !given:
+		case r.Err != nil && !isOrphan:
 			w.count(ForgetRefused)
 		}
 	})
 	return true
 }
 
-// cutFromRegistry cuts the leader's connection: commits wait, and if it takes too long the session ends, and the term
-// with it.
+// cutFromRegistry cuts the leader off from the registry for a time: commits wait. If the time is longer than the
+// session timeout, the session ends, and with it the term.
 func (l *leader) cutFromRegistry(d time.Duration) {
 	w := l.w
 	l.cutUntil = w.now + d

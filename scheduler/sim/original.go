@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// theirFramework is the framework id that the original left.
+// theirFramework is the framework id of the original, which is ElasticJob-Cloud.
 const theirFramework = "2f5a5d3e-original-0001"
 
 // original makes the world begin in a namespace of the original: with its documents, its queues, its framework id, and
@@ -48,7 +48,7 @@ func (w *world) original() {
 		if remembers {
 			w.master.recovering[a.id] = true
 		}
-		if w.rng.IntN(5) == 0 { // away when our first leader begins
+		if w.rng.IntN(5) == 0 { // the agent is away when the first leader of this scheduler begins
 			a.cut = true
 			w.after(w.between(time.Second, 15*time.Minute), a.repair)
 		}
@@ -56,11 +56,11 @@ func (w *world) original() {
 	w.master.awaitAgents()
 }
 
-// put stores a document that existed before our first leader.
+// put stores a document that existed before the first leader of this scheduler.
 func (w *world) put(path string, document any) {
 	data := w.encode(document)
 	w.store.put(path, data)
-	w.check.take(&registry.Write{Path: path, Value: data})
+	w.check.apply(&registry.Write{Path: path, Value: data})
 }
 
 func (w *world) encode(document any) []byte {
@@ -71,8 +71,8 @@ func (w *world) encode(document any) []byte {
 	return data
 }
 
-// leaveTasks starts the original's tasks on an agent. A master that knows of no agent cannot report them before the
-// agents are back; shards that begin before that begin beside them.
+// leaveTasks starts the original's tasks on an agent. remembered says whether the master knows the agent. If not, it
+// cannot report the tasks before the agent is back, and shards that begin before that run beside them.
 func (w *world) leaveTasks(a *agent, remembered bool) {
 	for n := range w.rng.IntN(3) {
 		job, _ := pick(w, w.users.jobs)
@@ -103,14 +103,15 @@ func (w *world) leaveTasks(a *agent, remembered bool) {
 	}
 }
 
-// recordUnknownTask records a process of the original. The checks ignore two of its own.
+// recordUnknownTask records a process of the original. The original may run two processes of a shard, which the checks
+// ignore.
 func (c *checker) recordUnknownTask(p *process) {
 	key := shardOf{p.job, p.item}
 	c.running[key] = append(c.running[key], p)
 	c.ofOriginal[p] = true
 }
 
-// masterForgot handles a master without memory, which answers at once, and cannot report tasks on agents that are not
+// masterForgot handles the election of a master without memory, which cannot report the tasks on agents that are not
 // back yet.
 func (c *checker) masterForgot() {
 	for p := range c.ofOriginal {

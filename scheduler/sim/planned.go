@@ -9,18 +9,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// planFault schedules one of this world's planned faults, after which it schedules the next.
+// planFault schedules one of this world's planned faults, and then the next one.
 func (w *world) planFault() {
 	var on []Fault
 	for f := LeaderCrash; f <= lastPlanned; f++ {
-		if w.moods[f] > 0 {
+		if w.rates[f] > 0 {
 			on = append(on, f)
 		}
 	}
 	if len(on) == 0 {
 		return
 	}
-	level := w.moods[on[0]]
+	level := w.rates[on[0]]
 	w.after(w.between(time.Second, time.Duration(float64(40*time.Second)/level)), func() {
 		if w.calm {
 			return
@@ -71,7 +71,7 @@ func (w *world) inject(f Fault) bool {
 		if l.session == nil {
 			return false
 		}
-		// A call of a process that died: it becomes the present stream and ends.
+		// The late SUBSCRIBE of a process that has died opens the present stream, which then breaks.
 		dead := &leader{w: w, dead: true}
 		s := &session{l: dead}
 		s.stream = &stream{w: w, sess: s, m: w.master, open: true, dead: true}
@@ -187,7 +187,7 @@ func (w *world) inject(f Fault) bool {
 			return false
 		}
 		if w.rng.IntN(2) == 0 && up {
-			// One agent is away, and when it is back another master leads.
+			// The busiest agent is away during the removal. When it is back, another master leads.
 			for _, b := range w.agents {
 				if b.online() && len(b.tasks) > len(a.tasks) {
 					a = b

@@ -26,7 +26,7 @@ type platform interface {
 
 	// allocate makes offers within a time.
 	allocate(within time.Duration)
-	// endOthers ends the use by other frameworks.
+	// endOthers ends the use of resources by other frameworks or users.
 	endOthers()
 }
 

@@ -33,7 +33,7 @@ func (w *world) quiesce() {
 	for _, l := range w.leaders {
 		l.resume()
 	}
-	w.clockBack()
+	w.resetClock()
 	w.uncordonAll()
 	if w.skew < 0 {
 		w.skew = 0 // the clock is set right
@@ -63,14 +63,14 @@ func (w *world) settle() {
 		l.stop("it was drained")
 		return
 	}
-	// The last actions of users would make the leader read it again.
-	if edit := w.check.unknownEdit(); edit != "" && w.check.crons() {
+	// This is checked before the last actions of users, which would make the leader read the document again.
+	if edit := w.check.unknownEdit(); edit != "" && w.check.hasCrons() {
 		if w.now-w.quietSince > 5*time.Minute {
 			w.fail("D15 every edit is read", "%s after the faults stopped: %s", w.now-w.quietSince, edit)
 		}
 		return
 	}
-	if w.check.crons() {
+	if w.check.hasCrons() {
 		if w.isCrowded() {
 			w.check.checkStarvation()
 			return
@@ -78,27 +78,27 @@ func (w *world) settle() {
 		w.users.stop()
 	}
 	w.forgetOrphans(l)
-	if w.kept != "" && w.check.job(w.kept).daemon() {
-		if why := w.check.daemonDown(w.kept); why == "" {
+	if w.keptDaemon != "" && w.check.job(w.keptDaemon).daemon() {
+		if why := w.check.daemonDown(w.keptDaemon); why == "" {
 			w.count(DaemonUp)
-			w.users.change("deregister "+w.kept, config.DeregisterJob{Name: w.kept})
+			w.users.change("deregister "+w.keptDaemon, config.DeregisterJob{Name: w.keptDaemon})
 		} else if since := w.now - max(w.quietSince,
 			w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
-			// Larger shards may not fit beside the former ones: then all must be placed again.
-			w.users.disableJob(w.kept, true)
+			// Larger shards may not fit beside the ones with the former settings. Disabling the job places all again.
+			w.users.disableJob(w.keptDaemon, true)
 		} else if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
 			w.fail("X8 a daemon's shards come up, with the settings of now",
 				"%s after the faults stopped or the last end: %s", limit, why)
 		}
 		return
 	}
-	open := w.check.open()
-	lacks := cmp.Or(w.history.complete(), w.audits.complete())
-	if open == "" && w.check.left() == "" && lacks == "" {
+	open := w.check.openExecution()
+	lacks := cmp.Or(w.history.missing(), w.audits.missing())
+	if open == "" && w.check.leftover() == "" && lacks == "" {
 		w.ended = true
 		return
 	}
-	if lacks != w.history.lacked { // rows are recorded each minute
+	if lacks != w.history.lacked { // new rows are recorded each minute, so another row may be missing each time
 		w.history.lacked, w.history.lackedSince = lacks, w.now
 	}
 	if since := w.now - w.history.lackedSince; lacks != "" && since > 10*time.Minute {
@@ -106,24 +106,24 @@ func (w *world) settle() {
 	}
 	if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
 		w.fail("nothing is lost: all that can run ends", "%s after the faults stopped or the last end: %s %s", limit,
-			open, w.check.left())
+			open, w.check.leftover())
 	}
 }
 
-// isCrowded reports whether the calm world's crons go on for a while, long enough to see whether any execution waits
-// longer than rule L2 allows. A few of the worlds with short processes do that.
+// isCrowded reports whether crons still fire in the calm world. In a few of the worlds with short processes they fire
+// for long enough to show whether any execution waits longer than rule L2 allows.
 func (w *world) isCrowded() bool {
 	return w.cfg.Seed%32 == 3 && w.users.longest <= time.Minute && w.now-w.quietSince < w.longestWait()+10*time.Minute
 }
 
-// longestWait is more than rule L2 lets an execution wait that can be placed. It is the duration of the longest run
-// and a minute, for each execution that may be older (each job has one), and a while for agents that are avoided (rule
-// L6).
+// longestWait returns a time that is longer than any execution that fits may wait by rule L2: for each older execution,
+// of which each job has one, the duration of the longest run and opt.ReserveBeyond; and ten minutes for agents that are
+// avoided (rule L6).
 func (w *world) longestWait() time.Duration {
 	return time.Duration(len(w.check.jobs)+1)*(w.users.longest+w.opt.ReserveBeyond) + 10*time.Minute
 }
 
-// drain requests the end of everything (rule O4).
+// drain makes the leader end all tasks and executors (rule O4).
 func (w *world) drain() {
 	if l := w.leading; l != nil && !l.dead {
 		l.input((*term.Machine).Drain)

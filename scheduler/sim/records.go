@@ -79,7 +79,8 @@ type shardRecord struct {
 	TimedOut  bool      `json:"to"`
 	// Start is when its process began.
 	Start time.Time `json:"st"`
-	// Returns counts how often the present attempt was given up and taken back. GivenUp is the attempt that may be.
+	// Returns counts how often the present attempt was abandoned and taken back. GivenUp is the abandoned attempt that
+	// may be taken back.
 	Returns int `json:"rt"`
 	GivenUp *struct {
 		TaskID  string `json:"t"`
@@ -87,11 +88,11 @@ type shardRecord struct {
 	} `json:"gu"`
 }
 
-// returned reports whether a shard has taken back the attempt that was given up. In the same commit that attempt may
-// have ended, and been given up again.
+// returned reports whether a shard has taken back its abandoned attempt. In the same commit that attempt may have
+// ended, or may have been abandoned again.
 func returned(was, now shardRecord) bool {
 	if was.GivenUp == nil || was.State == executions.Waiting && now.TaskID != was.GivenUp.TaskID {
-		return false // the latter was launched anew
+		return false // no attempt was abandoned, or the shard was launched again
 	}
 	return now.GivenUp == nil || now.GivenUp.Returns > was.GivenUp.Returns
 }
@@ -108,7 +109,7 @@ func terminal(s executions.State) bool {
 
 func live(s executions.State) bool { return s == executions.Launching || s == executions.Running }
 
-// execRecord is an execution with the observations about it.
+// execRecord is a committed execution, with what the checker has observed about it.
 type execRecord struct {
 	record
 	since  time.Duration // when it was first committed, in the world's time
@@ -125,14 +126,14 @@ func newExecRecord(id string) *execRecord {
 		begun: map[int]*process{}}
 }
 
-// all calls each with its shards, wherever they are stored.
-func (e *execRecord) all(each func(shardRecord)) {
+// eachShard calls do with each of its shards, wherever they are stored.
+func (e *execRecord) eachShard(do func(shardRecord)) {
 	for _, s := range e.Shards {
-		each(s)
+		do(s)
 	}
 	for _, path := range sorted(e.chunks) {
 		for _, s := range e.chunks[path] {
-			each(s)
+			do(s)
 		}
 	}
 }
@@ -159,8 +160,8 @@ func (c *checker) job(name string) *jobMirror {
 	return j
 }
 
-// document returns the document that is in force for the leader from here on, or nil.
-func (j *jobMirror) document(cfg *jobs.Config, zone *time.Location) {
+// setDocument sets the document that is in force for the leader from here on, or nil.
+func (j *jobMirror) setDocument(cfg *jobs.Config, zone *time.Location) {
 	j.cfg, j.schedule = cfg, nil
 	if cfg != nil && !j.daemon() {
 		j.schedule, _ = jobs.Schedule(*cfg, zone)
@@ -179,8 +180,8 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 	}
 	c.decidedAt = decidedAt
 	c.marksCommitted(writes)
-	// They are one commit: the shards of an execution belong to its header, and executions that ended in it made room
-	// for those that began in it.
+	// All writes happen at the same time. The order here avoids wrong intermediate states: shards come before the
+	// header of their execution, and executions that ended before those that began in their place.
 	rank := func(wr *registry.Write) int {
 		switch {
 		case strings.HasPrefix(wr.Path, pathShards+"/") && !wr.Delete:
@@ -193,15 +194,16 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 	for now := range 3 {
 		for i := range writes {
 			if rank(&writes[i]) == now {
-				c.take(&writes[i])
+				c.apply(&writes[i])
 			}
 		}
 	}
 	c.checkNothingBeginsOff(writes)
-	c.notificationsWritten()
+	c.checkNotificationsWritten()
 }
 
-func (c *checker) take(wr *registry.Write) {
+// apply applies one write of a commit to the mirror.
+func (c *checker) apply(wr *registry.Write) {
 	dir, name := splitPath(wr.Path)
 	c.w.trace.add("  committed: %s, deleted %v, %.300s", wr.Path, wr.Delete, wr.Value)
 	readable := func(err error) bool {
@@ -225,7 +227,7 @@ func (c *checker) take(wr *registry.Write) {
 	case dir == pathExecution:
 		var r record
 		if read(&r) {
-			c.execution(r)
+			c.applyExecution(r)
 		}
 	case strings.HasPrefix(dir, pathShards+"/"):
 		id := dir[len(pathShards)+1:]
@@ -240,7 +242,7 @@ func (c *checker) take(wr *registry.Write) {
 			return
 		}
 		if part, err := c.parts.read(wr.Path, wr.Value); readable(err) {
-			c.chunk(id, wr.Path, part)
+			c.applyChunk(id, wr.Path, part)
 		}
 	case dir == pathOrphan && wr.Delete:
 		delete(c.orphans, name)
@@ -272,7 +274,7 @@ func (c *checker) take(wr *registry.Write) {
 	case dir == pathDaemonRuns:
 		var r runsRecord
 		if read(&r) {
-			c.daemonRuns(name, r)
+			c.applyRuns(name, r)
 		}
 	case dir == pathNotification && wr.Delete:
 		c.notificationRemoved(name)
@@ -287,10 +289,10 @@ func (c *checker) take(wr *registry.Write) {
 			}
 		}
 	case dir == pathJobs && wr.Delete:
-		c.job(name).document(nil, c.w.opt.Zone)
+		c.job(name).setDocument(nil, c.w.opt.Zone)
 	case dir == pathJobs:
 		if cfg, _, err := jobs.Schema.Decode(wr.Value, jobs.Default()); readable(err) {
-			c.job(name).document(&cfg, c.w.opt.Zone)
+			c.job(name).setDocument(&cfg, c.w.opt.Zone)
 		}
 	case dir == pathJobState && wr.Delete:
 		c.job(name).stored = false

@@ -9,9 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// store is the registry: its entries, and the term whose commits it accepts. Its servers have all writes, some of them
-// later than others: log has the values that the last writes replaced, so that reads can return the state of a server
-// that lags.
+// store is the registry: its entries, and the term whose commits it accepts. Some of its servers lag behind the last
+// writes. log has the values that the last writes replaced, so that reads can return the state of a server that lags.
 type store struct {
 	clock   func() time.Duration
 	entries map[string]registry.Entry
@@ -45,8 +44,8 @@ func (s *store) indexBefore(lag time.Duration) int64 {
 	return s.index
 }
 
-// as returns the entry that a server at an index has.
-func (s *store) as(path string, index int64) (registry.Entry, bool) {
+// entryAt returns the entry that a server at an index has.
+func (s *store) entryAt(path string, index int64) (registry.Entry, bool) {
 	entry, there := s.entries[path]
 	for i := len(s.log) - 1; i >= 0 && s.log[i].index > index; i-- {
 		if s.log[i].path == path {
@@ -84,7 +83,8 @@ func (s *store) commit(term int64, writes []registry.Write) error {
 	if term != s.term {
 		return registry.ErrTermEnded
 	}
-	// Conditions see earlier writes of the same commit; ours have at most one write per path.
+	// A condition would see earlier writes of the same commit. That makes no difference here, because no commit writes
+	// a path twice.
 	for _, wr := range writes {
 		e, there := s.entries[wr.Path]
 		if !wr.If.Met(there, e.Version) {
@@ -116,7 +116,7 @@ func (s *store) put(path string, value []byte) {
 	s.entries[path] = registry.Entry{Path: path, Value: value, Version: version}
 }
 
-// list returns all entries below the paths, in their order, sorted below each.
+// list returns all entries below the paths, in the order of these, and sorted below each path.
 func (s *store) list(paths ...string) []registry.Entry {
 	var out []registry.Entry
 	for _, path := range paths {

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// reservedOf gives every third agent reservations for our role: of CPU only, of memory only, or of a little of both.
-// It uses no random number, so that the worlds of a seed stay the same.
+// reservedOf returns the reservations for the framework's role on an agent: none, or on every third agent one of CPU,
+// one of both, and one of memory. It uses no random number, so that the worlds of a seed stay the same.
 func reservedOf(a *agent) []cluster.Reserved {
 	if a.w.agentNo%3 != 0 {
 		return nil
@@ -29,7 +29,8 @@ func sum(parts []cluster.Reserved) (total resources.Amount) {
 	return total
 }
 
-// reservedFree returns the unused reservations of an agent; only our tasks, executors and offers can use them.
+// reservedFree returns the unused reservations of an agent. Only the framework's tasks, executors and offers can use
+// them.
 func (m *master) reservedFree(id string) []cluster.Reserved {
 	left := slices.Clone(m.agents[id].a.reserved)
 	m.eachClaim(id, func(_ resources.Amount, parts []cluster.Reserved) {
@@ -48,7 +49,7 @@ func (m *master) reservedFree(id string) []cluster.Reserved {
 type stock struct {
 	left  map[string]resources.Amount
 	taken resources.Amount // of the unreserved part
-	// disturbed is set when something that should be taken was not there.
+	// disturbed is set when a task was rejected, so that check cannot judge the rest.
 	disturbed bool
 }
 
@@ -59,25 +60,26 @@ func (s *stock) add(o *offer) {
 	}
 }
 
-// take takes an amount with its reserved parts, and reports whether it was there.
+// take takes an amount with its reserved parts from the stock, and reports whether the stock was sufficient.
 func (s *stock) take(total resources.Amount, parts []cluster.Reserved) bool {
 	rest := total.Minus(sum(parts))
 	there := true
-	one := func(key string, amount resources.Amount) {
+	takePart := func(key string, amount resources.Amount) {
 		s.left[key] = s.left[key].Minus(amount)
 		there = there && amount.CPUMilli >= 0 && amount.MemMilli >= 0 && s.left[key].CPUMilli >= 0 &&
 			s.left[key].MemMilli >= 0
 	}
 	for _, p := range parts {
-		one(p.Key, p.Resources)
+		takePart(p.Key, p.Resources)
 	}
-	one("", rest)
+	takePart("", rest)
 	s.taken = s.taken.Plus(rest)
 	return there
 }
 
-// misnamed returns why the master rejects a task that fits, but names other reservations than the offers have.
-func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool) string {
+// reservationError returns why the master rejects a task that fits but names other reservations than the offers have,
+// or "".
+func (m *master) reservationError(k *registeredAgent, t cluster.TaskLaunch, s *stock, started bool) string {
 	there := s.take(t.Resources, t.Reserved)
 	if _, runs := k.executors[t.Executor.ID]; !runs {
 		there = s.take(t.Executor.Resources, t.Executor.Reserved) && there
@@ -85,7 +87,7 @@ func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool
 	if there {
 		return ""
 	}
-	// As with sums, an executor that the core wrongly believed to run is charged, with the parts of its first start.
+	// As in taskError, an executor that the core wrongly believed to run is charged, with the parts of its first start.
 	if !started && m.w.now-k.a.executorLost > time.Minute {
 		m.w.fail("L7 tasks name what their offers have", "task %s names %+v, and %+v for its executor, on %s",
 			t.TaskID, t.Reserved, t.Executor.Reserved, k.a.id)

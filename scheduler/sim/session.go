@@ -15,7 +15,7 @@ type session struct {
 	number int64
 	stream *stream
 	ended  bool
-	// arrived has, by agent, the last ACCEPT that the master received.
+	// arrived is the last ACCEPT for each agent that the master has received.
 	arrived map[string]int64
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// shardReader reads parts of executions' shards. A commit repeats a whole part for each changed shard in it; shards
-// that are the same as in the last commit are not decoded again.
+// shardReader decodes parts of executions' shards. A commit repeats a whole part for each changed shard in it. To save
+// time, shards that are the same as in the last commit are not decoded again.
 type shardReader map[string]shardPart // by path
 
 type shardPart struct {

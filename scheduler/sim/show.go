@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// shown is a call or events for traces. It is formatted only if a trace is kept.
+// shown formats a call or events for traces. It does so only if a trace is kept.
 type shown struct{ what any }
 
 func (s shown) String() string {
@@ -36,7 +36,7 @@ func (s shown) String() string {
 		return strings.Join(all, " | ")
 	case core.ClusterEvent:
 		return shown{v.Event}.String()
-	case config.AppChanged, config.JobChanged: // with their documents, in the format that people write
+	case config.AppChanged, config.JobChanged: // JSON shows their documents as users write them
 		data, err := json.Marshal(v)
 		if err != nil {
 			return err.Error()

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestTheSameSeedGivesTheSameWorld: without this, a failing seed would be useless. TestWorlds also compares two runs
-// of each of its worlds.
+// TestTheSameSeedGivesTheSameWorld: otherwise a failing seed would be useless. TestWorlds also compares two runs of
+// each of its worlds.
 func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(4) {
@@ -44,9 +44,9 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 	}
 }
 
-// scarce are the faults that a hundred worlds may lack, because they need several others at one place.
-var scarce = map[Fault]bool{MachineFlaps: true, LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true,
-	ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true,
+// scarce are the faults that a hundred worlds may lack, because they need several other faults at the same place.
+var scarce = map[Fault]bool{MachineFlaps: true, LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true,
+	Drained: true, ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true,
 	AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true,
 	HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true,
 	EndedWhileFetching: true, GivenUpInSilence: true, HeardAfterGivenUp: true, AttemptTakenBack: true,
@@ -126,7 +126,8 @@ func playWorlds(t *testing.T, pods bool, seeds uint64) {
 					// Rule X13: no decision depends on executor reports.
 					again, failure := Run(Config{Seed: *after + n, Steps: *steps, Pods: pods, Deaf: true})
 					if again != r {
-						err = fmt.Errorf("seed %d: another run of the same world, in which executors' reports say nothing, decides otherwise: %+v, then %+v, %w", *after+n, r, again, failure)
+						err = fmt.Errorf("seed %d: the same world without the content of executors' reports differs: "+
+							"%+v, then %+v, %w", *after+n, r, again, failure)
 					}
 				}
 				mu.Lock()
@@ -151,10 +152,9 @@ func playWorlds(t *testing.T, pods bool, seeds uint64) {
 		})
 	}
 	workers.Wait()
-	t.Logf("%d leaders killed at some instruction; executions lost or shards doubled in %d of %d worlds", sum.Kills,
-		failed, seeds)
+	t.Logf("%d leaders crashed; executions were lost or shards ran twice in %d of %d worlds", sum.Kills, failed, seeds)
 	if seeds >= 2000 && *steps >= 500 && sum.Kills < 1000 {
-		t.Errorf("%d leaders killed, want 1,000 and more", sum.Kills)
+		t.Errorf("%d leaders crashed, want 1,000 or more", sum.Kills)
 	}
 	t.Logf("%d worlds, %d failed, %d steps, %s of their time: %d tasks, %d processes, %d executions ended", seeds,
 		failed, sum.Steps, sum.Time, sum.Launched, sum.Processes, sum.Ended)
@@ -162,7 +162,7 @@ func playWorlds(t *testing.T, pods bool, seeds uint64) {
 		t.Logf("%7d  %s", n, Fault(f))
 		enough := seeds >= 500 || seeds >= 100 && !scarce[Fault(f)]
 		if n == 0 && Fault(f).of(pods) && enough && *steps >= 500 {
-			t.Errorf("%s: never happened; the test does not show what it should", Fault(f))
+			t.Errorf("%s: never happened, so the worlds do not test it", Fault(f))
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tracer keeps the last lines of the trace, writes all, or does nothing.
+// tracer writes all lines of the trace to out. Without out it keeps the last lines, or does nothing if kept is 0.
 type tracer struct {
 	out   io.Writer
 	kept  int      // maximum number of kept lines

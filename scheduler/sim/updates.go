@@ -7,11 +7,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// reportFromExecutor makes an update of the executor, which is kept while the agent is down.
+// reportFromExecutor makes the executor report a task's state.
 func (a *agent) reportFromExecutor(t *task, state cluster.State, message string) {
 	a.executorReports(t, state, message, "")
 }
 
+// executorReports is reportFromExecutor with a phase. A stopped executor reports when it continues.
 func (a *agent) executorReports(t *task, state cluster.State, message, phase string) {
 	if x := a.executors[t.executor]; x != nil && x.stopped {
 		x.deferred = append(x.deferred, func() { a.executorReports(t, state, message, phase) })
@@ -40,7 +41,7 @@ func (a *agent) acceptUpdate(t *task, u cluster.Update) {
 		return
 	}
 	t.state = u.State
-	// Its pod has only this task.
+	// In a Kubernetes world, the executor ends with its only task.
 	if x := a.executors[t.executor]; a.w.api != nil && u.State.Terminal() && x != nil {
 		x.dead = true
 		delete(a.executors, t.executor)

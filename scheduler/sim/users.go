@@ -18,22 +18,22 @@ import (
 
 // users simulates the users, who register, change and trigger jobs, and has the properties of their jobs.
 type users struct {
-	w       *world
-	apps    []string
-	jobs    []string
-	every   time.Duration // mean interval between two requests
-	longest time.Duration // longest run of a process
-	failing float64       // fraction of processes that fail
-	keys    int
-	keyed   map[string]string // job and key → execution
-	big     bool
-	daemons bool
-	room    resources.Amount // size of the smallest agent
-	n       int              // number of agents
+	w            *world
+	apps         []string
+	jobs         []string
+	meanInterval time.Duration // mean interval between two requests
+	longest      time.Duration // longest run of a process
+	failing      float64       // fraction of processes that fail
+	keys         int
+	keyed        map[string]string // job and key → execution
+	big          bool
+	daemons      bool
+	room         resources.Amount // size of the smallest agent
+	n            int              // the number of agents
 }
 
 func newUsers(w *world) *users {
-	u := &users{w: w, every: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{},
+	u := &users{w: w, meanInterval: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{},
 		big: w.rng.IntN(8) == 0}
 	u.longest = []time.Duration{4 * time.Second, time.Minute, 10 * time.Minute}[w.rng.IntN(3)]
 	u.failing = []float64{0, 0.1, 0.5}[w.rng.IntN(3)]
@@ -61,13 +61,13 @@ func (u *users) begin() {
 	u.w.after(5*time.Second, u.act)
 }
 
-// act makes a random request, from time to time.
+// act makes a random request, and schedules the next one.
 func (u *users) act() {
 	w := u.w
 	if w.calm {
 		return
 	}
-	w.after(w.between(0, 2*u.every), u.act)
+	w.after(w.between(0, 2*u.meanInterval), u.act)
 	name, _ := pick(w, u.jobs)
 	appName, _ := pick(w, u.apps)
 	switch n := w.rng.IntN(110); {
@@ -98,7 +98,7 @@ func (u *users) act() {
 		w.after(w.between(0, 20*time.Second), func() { u.registerApp(appName) })
 	case n < 95:
 		u.registerApp(appName)
-	case n < 97 && w.moods[OperatorEdits] > 0:
+	case n < 97 && w.rates[OperatorEdits] > 0:
 		u.edit(name)
 	case n >= 97 && n < 100:
 		u.kill()
@@ -142,7 +142,7 @@ func (u *users) updateJob(name string) {
 	})
 }
 
-// changeJob makes the leader replace a job's document, and tries again if it has changed meanwhile.
+// changeJob makes the leader replace a job's document. It tries again if the document has changed meanwhile.
 func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 	old, ok := view(u, (*views.Views).Job, name)
 	if !ok {
@@ -166,7 +166,7 @@ func view[T any](u *users, show func(*views.Views, string) (T, error), name stri
 	return v, err == nil
 }
 
-// change passes a request to the leader; without one it is refused.
+// change passes a request to the leader. It does nothing without a leader.
 func (u *users) change(name string, change config.Change) {
 	u.changeThen(name, change, func(*problem.Error) {})
 }
@@ -205,7 +205,7 @@ func (u *users) registerJob(name string) {
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?",
 	"0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
 
-// job returns a random document that can run on the cluster when it is empty, or never.
+// job returns a random document. Its job fits on the cluster when nothing else runs, or never.
 func (u *users) job(name string) jobs.Config {
 	w := u.w
 	cfg := jobs.Default()
@@ -231,7 +231,8 @@ func (u *users) job(name string) jobs.Config {
 	}
 	u.setHandler(&cfg)
 	perAgent := (cfg.ShardingTotalCount + u.n - 1) / u.n
-	// The room that the largest executor leaves, divided by the number of shards that one agent must hold.
+	// limit is the room that the largest executor leaves. It is divided by the number of shards that an agent must
+	// hold.
 	limit := u.room.Minus(resources.New(0.5, 256))
 	cpu := float64(limit.CPUMilli/int64(perAgent)) / 1000
 	mem := float64(limit.MemMilli/int64(perAgent)/1000) - 1
@@ -245,7 +246,7 @@ func (u *users) job(name string) jobs.Config {
 	default:
 		cfg.CPUCount, cfg.MemoryMB = max(cpu/8, 0.001), max(mem/8, 1)
 	}
-	u.limit(&cfg)
+	u.setLimits(&cfg)
 	w.makeExclusive(&cfg)
 	return cfg
 }
@@ -270,7 +271,7 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 	u.w.trace.add("a user triggers %s, key %q", job, key)
 	l.request(operator.TriggerRequested{Job: job, Key: key, Actor: byUser}, func(r core.Reply) {
 		if r.Err == nil {
-			u.w.check.promised(r.ExecutionID)
+			u.w.check.recordPromise(r.ExecutionID)
 		}
 		done(r)
 	})
@@ -301,7 +302,7 @@ func (u *users) triggerUntilAccepted(job, key string, tries int) {
 // stop ends all activity: it removes all crons and enables everything. It keeps one daemon, whose shards must run at
 // the end.
 func (u *users) stop() {
-	u.w.kept = u.w.check.daemonToKeep()
+	u.w.keptDaemon = u.w.check.daemonToKeep()
 	for _, name := range u.apps {
 		u.disableApp(name, false)
 	}
@@ -309,13 +310,13 @@ func (u *users) stop() {
 		u.disableJob(name, false)
 		u.pauseJob(name, false)
 		if j := u.w.check.job(name); j.daemon() {
-			if name != u.w.kept {
+			if name != u.w.keptDaemon {
 				u.change("deregister "+name, config.DeregisterJob{Name: name})
 			}
 			continue
 		}
 		u.changeJob(name, func(old jobs.Config) jobs.Config {
-			if old.JobExecutionType != jobs.Daemon { // it has just become one
+			if old.JobExecutionType != jobs.Daemon { // the job may have become a daemon meanwhile
 				old.Cron = ""
 			}
 			return old

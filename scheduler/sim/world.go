@@ -33,28 +33,28 @@ type Config struct {
 	Bug Bug
 }
 
-// Bug is a wrong order of the shell's steps, which shows why the right one matters.
+// Bug is a bug that a world adds, mostly a wrong order of the shell's steps. It shows that the checks find it.
 type Bug int
 
-// Bugs of a shell.
+// The bugs.
 const (
 	NoBug Bug = iota
 	// ReadsFirst reads the state before the write that begins the term (rule T1).
 	ReadsFirst
-	// ActsFirst lets effects leave before the commit.
+	// ActsFirst carries out effects before the commit.
 	ActsFirst
-	// AnswersCallsItself counts a call as answered when it leaves, so that the next of its queue may overtake it (rule
-	// L3).
+	// AnswersCallsItself counts a call as answered when it leaves, so that the next call of its queue may overtake it
+	// (rule L3).
 	AnswersCallsItself
-	// ForgetsMadeFires loses which fires were made before the cursor was taken back (rule F4), GoesBackTooFar takes it
-	// back to before the position that was committed before the leap. They are bugs of the core.
+	// ForgetsMadeFires and GoesBackTooFar are bugs of the core. ForgetsMadeFires forgets, when the cursor goes back,
+	// which fires were made already (rule F4). GoesBackTooFar moves the cursor to before its position before the leap.
 	ForgetsMadeFires
 	GoesBackTooFar
 	// ReloadsAnywhere reads a document again from a server that may lag behind the commit whose conflict caused the
 	// read (rule T4).
 	ReloadsAnywhere
-	// LeaseFromAnswer counts a lease from the answer's arrival instead of the asking, AnswersUnconfirmed answers a
-	// request for leases without a confirmation of the term (rule K5).
+	// LeaseFromAnswer counts the time of a lease from the answer's arrival instead of the request. AnswersUnconfirmed
+	// answers a request for leases without a confirmation of the term (rule K5).
 	LeaseFromAnswer
 	AnswersUnconfirmed
 )
@@ -67,11 +67,11 @@ type Report struct {
 	Time time.Duration
 	// Faults counts how often each fault happened.
 	Faults [NumFaults]int
-	// Kills counts leaders that died at some instruction without notice.
+	// Kills counts the leaders that crashed.
 	Kills int
 	// Launched, Ended and Processes count tasks, executions and processes.
 	Launched, Ended, Processes int
-	// Print is a fingerprint of everything that happened: the same for the same seed.
+	// Print is a fingerprint of everything that happened. It is always the same for the same seed.
 	Print uint64
 }
 
@@ -109,7 +109,7 @@ func Run(cfg Config) (Report, error) {
 	again.play()
 	w.failure.Trace = again.trace.lines
 	if again.failure == nil || again.failure.Detail != w.failure.Detail {
-		w.failure.Detail += " (and the same seed played again went another way: something is not deterministic)"
+		w.failure.Detail += " (the same seed failed differently when it was played again: something is not deterministic)"
 	}
 	return w.report, w.failure
 }
@@ -123,7 +123,7 @@ type world struct {
 	rng   *rand.Rand
 	trace *tracer
 
-	now   time.Duration
+	now   time.Duration // since the world began
 	skew  time.Duration // of the leaders' wall clock
 	queue eventQueue
 	seq   uint64
@@ -135,14 +135,14 @@ type world struct {
 	masters   int
 	agents    []*agent
 	agentNo   int
-	holders   uint64 // number of holders of leases so far
+	holders   uint64 // the number of holders of leases so far
 	leaders   []*leader
 	leading   *leader // the leader of the present term
 	users     *users
 	history   *history
 	check     *checker
 	audits    *audits
-	moods     [NumFaults]float64
+	rates     [NumFaults]float64 // of faults by chance: the probability; of planned faults: how often they happen
 	forgotten map[string]bool    // tasks that an operator declared as ended
 	removed   map[string]*master // removed framework ids → the master that removed each last
 	refused   map[string]bool    // executors that the master knows with another ExecutorInfo
@@ -150,18 +150,19 @@ type world struct {
 	print     hash.Hash64
 	report    Report
 
-	refusedMost             time.Duration
-	refusesUntil, awayUntil time.Duration // until when the master refuses the framework, and cannot be reached
-	mailAwayUntil           time.Duration // until when no notification can be sent
+	refusedTimeout time.Duration // after which a leader whom the master refuses abdicates
+	refusesUntil   time.Duration // until when the master refuses the framework
+	awayUntil      time.Duration // until when the master cannot be reached
+	mailAwayUntil  time.Duration // until when no notification can be sent
 
-	kept       string // the daemon job that must come up before the world ends, "" for none
-	calm       bool   // no more faults
+	keptDaemon string // the daemon job that must come up before the world ends, "" for none
+	calm       bool   // the faults have stopped
 	ended      bool
 	failure    *Failure
 	lastJump   time.Duration
 	leap       leap
 	cordons    cordons
-	leaderless int // consecutive looks that found no leader
+	leaderless int // the number of consecutive checks without a leader
 	uuids      uint64
 	offerNo    int64
 	quietSince time.Duration
@@ -203,7 +204,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	if !w.unleased() {
 		w.opt.LeaseURLs = []string{"http://127.0.0.1:18899"}
 	}
-	w.refusedMost = []time.Duration{0, time.Minute}[w.rng.IntN(2)]
+	w.refusedTimeout = []time.Duration{0, time.Minute}[w.rng.IntN(2)]
 	w.chooseFaults()
 	if cfg.Pods {
 		w.api = newAPIServer(w)
@@ -229,7 +230,7 @@ func (w *world) play() {
 	w.planFault()
 	w.planLeaps()
 	w.planCordons()
-	w.after(10*time.Second, w.checkViews)
+	w.after(10*time.Second, w.checkPeriodically)
 	w.after(time.Second, w.history.drain)
 	for n := 0; !w.ended && w.failure == nil && len(w.queue) > 0; n++ {
 		e := heap.Pop(&w.queue).(*event)
@@ -247,13 +248,13 @@ func (w *world) play() {
 	}
 }
 
-// checkViews checks, every ten seconds, the invariants that hold without any event.
-func (w *world) checkViews() {
+// checkPeriodically checks, every ten seconds, the invariants that hold without any event.
+func (w *world) checkPeriodically() {
 	w.check.periodic()
 	if w.calm {
 		w.settle()
 	}
-	w.after(10*time.Second, w.checkViews)
+	w.after(10*time.Second, w.checkPeriodically)
 }
 
 // wall returns the leaders' wall clock.
@@ -292,7 +293,8 @@ func (w *world) mix(format string, args ...any) {
 	_, _ = fmt.Fprintf(w.print, format+" %d\n", append(args, w.now)...)
 }
 
-// mixLaunch adds the tasks, as executors get them, to the fingerprint, and returns the rest of a launch.
+// mixLaunch adds the tasks of a launch, as executors get them, to the fingerprint, and returns the launch without their
+// descriptions.
 func (w *world) mixLaunch(l step.CallLaunch) step.Call {
 	l.Launch.Tasks = slices.Clone(l.Launch.Tasks)
 	for i := range l.Launch.Tasks {
@@ -304,7 +306,7 @@ func (w *world) mixLaunch(l step.CallLaunch) step.Call {
 	return l
 }
 
-// mixDecision adds all decisions of a step to the world's fingerprint, byte for byte.
+// mixDecision adds the decision of a step to the fingerprint, byte for byte.
 func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 	for i := range d.Writes {
 		w.mix("%s %s", d.Writes[i].Path, d.Writes[i].Value)
