@@ -112,13 +112,13 @@ func TestNobodyElseTakesTheFrameworkOver(t *testing.T) {
 		} {
 			if got := ask(t, by, "POST", c.MasterURL()+path, call, "Mesos-Stream-Id",
 				f.stream); got.status != http.StatusUnauthorized {
-				t.Errorf("credentials: %s: %s\nis answered %+v", name, call, got)
+				t.Errorf("with credentials %s: %s\nis answered %+v", name, call, got)
 			}
 		}
 	}
 	f.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "unknown"}}}})
 	if got := f.next("UPDATE"); got["update"].(object)["status"].(object)["state"] != "TASK_UNKNOWN" {
-		t.Errorf("our own stream got %v", got)
+		t.Errorf("the existing stream got %v", got)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	if *c.Credentials() != before {
 		t.Error("the credentials have changed")
 	}
-	ready(t, c)
+	awaitReady(t, c)
 	if got := call("ex1", first); got != http.StatusAccepted {
 		t.Errorf("with its own token after a restart: %d", got)
 	}
@@ -219,9 +219,8 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 		t.Errorf("with the token of an earlier container: %d", got)
 	}
 
-	// Only their owners can see secrets: they are not in the log, in command lines, in data for frameworks, or in
-	// files that others can read.
-	clean := func(where, text string) {
+	// No secret is in the log, in command lines, in data for frameworks, or in files that others can read.
+	checkNoSecret := func(where, text string) {
 		t.Helper()
 		for _, secret := range []string{c.Credentials().Secret, c.secrets.ExecutorKey, first, second, third} {
 			if strings.Contains(text, secret) {
@@ -229,27 +228,27 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 			}
 		}
 	}
-	clean("the log", log.String())
-	clean("an update", fmt.Sprint(updates))
+	checkNoSecret("the log", log.String())
+	checkNoSecret("an update", fmt.Sprint(updates))
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range lines {
 		if text, err := os.ReadFile(line); err == nil {
-			clean(line, string(text))
+			checkNoSecret(line, string(text))
 		}
 	}
 	err = filepath.WalkDir(data, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !entry.Type().IsRegular() {
-			return nil // it disappeared during the walk
+			return nil // an entry may disappear during the walk
 		}
 		text, err := os.ReadFile(path)
 		info, gone := entry.Info()
 		if err != nil || gone != nil || filepath.Base(path) == "secrets.json" && info.Mode().Perm() == 0o600 {
 			return nil
 		}
-		clean(path, string(text))
+		checkNoSecret(path, string(text))
 		return nil
 	})
 	if err != nil {
@@ -286,7 +285,7 @@ func TestExecutorsOfAnOlderRelease(t *testing.T) {
 	defer endAll(t, c)
 	f = subscribeAs(t, c.MasterURL(), c.Credentials())
 	f.next("SUBSCRIBED")
-	ready(t, c)
+	awaitReady(t, c)
 	for _, task := range []string{"older", "newer"} {
 		f.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": task}}}})
 		f.update(task, "TASK_RUNNING")
@@ -322,6 +321,6 @@ func TestSecretsThatOthersMayReadAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := openSecrets(path); err == nil {
-		t.Error("a file without secrets is taken")
+		t.Error("a file without secrets is accepted")
 	}
 }

@@ -12,50 +12,49 @@ import (
 	"time"
 )
 
-// wire forwards connections to another address. It can be cut, and it can hold data back like a network that loses
-// packets.
+// wire forwards connections to another address. It can be cut, and it can delay data like a network that loses packets.
 type wire struct {
 	listener net.Listener
 	to       string
 	work     sync.WaitGroup
 
-	mu   sync.Mutex
-	cut  bool
-	held chan struct{} // closed while nothing is held back
-	ends []net.Conn
+	mu      sync.Mutex
+	isCut   bool
+	flowing chan struct{} // closed unless data is held back
+	ends    []net.Conn
 }
 
-// hold holds data back until the returned function is called.
+// hold holds data back until release is called.
 func (c *wire) hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held := make(chan struct{})
-	c.held = held
-	return func() { close(held) }
+	flowing := make(chan struct{})
+	c.flowing = flowing
+	return func() { close(flowing) }
 }
 
-// through is one direction of a connection.
-type through struct {
+// direction is one direction of a connection.
+type direction struct {
 	c  *wire
 	to net.Conn
 }
 
-func (w through) Write(p []byte) (int, error) {
-	w.c.mu.Lock()
-	held := w.c.held
-	w.c.mu.Unlock()
-	<-held
-	return w.to.Write(p)
+func (d direction) Write(p []byte) (int, error) {
+	d.c.mu.Lock()
+	flowing := d.c.flowing
+	d.c.mu.Unlock()
+	<-flowing
+	return d.to.Write(p)
 }
 
-func lay(t *testing.T, to string) *wire {
+func newWire(t *testing.T, to string) *wire {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &wire{listener: listener, to: to, held: make(chan struct{})}
-	close(c.held)
+	c := &wire{listener: listener, to: to, flowing: make(chan struct{})}
+	close(c.flowing)
 	c.work.Go(func() {
 		for {
 			from, err := listener.Accept()
@@ -67,7 +66,7 @@ func lay(t *testing.T, to string) *wire {
 	})
 	t.Cleanup(func() {
 		listener.Close()
-		c.set(true)
+		c.cut()
 		c.work.Wait()
 	})
 	return c
@@ -83,7 +82,7 @@ func (c *wire) join(from net.Conn) {
 	}
 	defer to.Close()
 	c.mu.Lock()
-	if c.cut {
+	if c.isCut {
 		c.mu.Unlock()
 		return
 	}
@@ -91,29 +90,33 @@ func (c *wire) join(from net.Conn) {
 	c.mu.Unlock()
 	var back sync.WaitGroup
 	back.Go(func() {
-		_, _ = io.Copy(through{c, from}, to)
+		_, _ = io.Copy(direction{c, from}, to)
 		from.Close()
 	})
-	_, _ = io.Copy(through{c, to}, from)
+	_, _ = io.Copy(direction{c, to}, from)
 	to.Close()
 	back.Wait()
 }
 
-// set cuts the wire or repairs it.
-func (c *wire) set(cut bool) {
+// cut closes all connections, and those that are opened until repair is called.
+func (c *wire) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cut = cut
-	if cut {
-		for _, end := range c.ends {
-			end.Close()
-		}
-		c.ends = nil
+	c.isCut = true
+	for _, end := range c.ends {
+		end.Close()
 	}
+	c.ends = nil
 }
 
-// with starts a cluster without credentials.
-func with(t *testing.T, opts Options) *Cluster {
+func (c *wire) repair() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isCut = false
+}
+
+// startWith starts a cluster without credentials.
+func startWith(t *testing.T, opts Options) *Cluster {
 	t.Helper()
 	opts.NoCredentials, opts.Logger = true, slog.New(slog.DiscardHandler)
 	opts.CPUs, opts.MemoryMB = 4, 1024
@@ -124,16 +127,17 @@ func with(t *testing.T, opts Options) *Cluster {
 	return c
 }
 
-func masterIn(t *testing.T, dir string, change ...func(*Options)) *Cluster {
+// startMaster starts a master that is quick to notice unreachable agents, without an agent.
+func startMaster(t *testing.T, dir string, change ...func(*Options)) *Cluster {
 	t.Helper()
 	opts := Options{DataDir: dir, Agents: -1, AgentPingTimeout: 50 * time.Millisecond, MaxAgentPingTimeouts: 4}
 	for _, c := range change {
 		c(&opts)
 	}
-	return with(t, opts)
+	return startWith(t, opts)
 }
 
-func ready(t *testing.T, c *Cluster) {
+func awaitReady(t *testing.T, c *Cluster) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
@@ -152,8 +156,8 @@ func endAll(t *testing.T, c *Cluster) {
 	end(t, c)
 }
 
-// The agent and its executor continue while the master is down. What the framework is told then depends on what the
-// next master remembers.
+// The agent and its executor continue while the master is down. The updates that the framework then gets depend on what
+// the next master remembers.
 func TestMasterIsRestarted(t *testing.T) {
 	t.Parallel()
 	for name, forgets := range map[string]bool{"with its memory": false, "without its memory": true} {
@@ -161,35 +165,35 @@ func TestMasterIsRestarted(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			memory := func(o *Options) { o.InMemoryRegistry = forgets }
-			m := masterIn(t, dir, memory)
-			between := lay(t, m.address.String())
-			a := with(t, Options{DataDir: t.TempDir(), Join: between.url()})
+			m := startMaster(t, dir, memory)
+			between := newWire(t, m.address.String())
+			a := startWith(t, Options{DataDir: t.TempDir(), Join: between.url()})
 			defer endAll(t, a)
-			ready(t, a)
+			awaitReady(t, a)
 			s := subscribe(t, m.MasterURL())
 			s.launch(custom(t, "one", "run"))
 			s.update("one", "TASK_RUNNING")
-			between.set(true)
+			between.cut()
 			end(t, m)
 
-			m = masterIn(t, dir, memory)
+			m = startMaster(t, dir, memory)
 			defer end(t, m)
 			s = subscribe(t, m.MasterURL())
 			s.next("SUBSCRIBED")
-			between.set(false)
+			between.repair()
 			if forgets {
-				s.runs("one", "REASON_AGENT_REREGISTERED")
+				s.awaitRunning("one", "REASON_AGENT_REREGISTERED")
 			}
 			s.next("OFFERS")
 			s.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "one"}}}})
-			s.runs("one", "REASON_RECONCILIATION")
+			s.awaitRunning("one", "REASON_RECONCILIATION")
 		})
 	}
 }
 
-// runs waits for the update that a task runs, with this reason. An update of its executor may precede it: the agent
-// repeats that one if its acknowledgement was lost with the master.
-func (s *subscriber) runs(task, reason string) {
+// awaitRunning waits for an update that a task runs, with this reason. Before it, the agent may repeat the executor's
+// update, if its acknowledgement was lost with the master.
+func (s *subscriber) awaitRunning(task, reason string) {
 	s.t.Helper()
 	reported := s.update(task, "TASK_RUNNING")
 	for reported["source"] == "SOURCE_EXECUTOR" && reported["reason"] == nil {
@@ -202,21 +206,21 @@ func (s *subscriber) runs(task, reason string) {
 
 func TestAgentIsCutOff(t *testing.T) {
 	t.Parallel()
-	m := masterIn(t, t.TempDir())
+	m := startMaster(t, t.TempDir())
 	defer end(t, m)
-	between := lay(t, m.address.String())
-	a := with(t, Options{DataDir: t.TempDir(), Join: between.url(), AgentIP: netip.MustParseAddr("127.0.0.2")})
+	between := newWire(t, m.address.String())
+	a := startWith(t, Options{DataDir: t.TempDir(), Join: between.url(), AgentIP: netip.MustParseAddr("127.0.0.2")})
 	defer endAll(t, a)
 	s := subscribe(t, m.MasterURL())
 	s.launch(custom(t, "sh", "kill"))
 	s.next("OFFERS")
 	s.update("sh", "TASK_RUNNING")
 
-	between.set(true)
+	between.cut()
 	s.next("RESCIND")
 	s.update("sh", "TASK_UNREACHABLE")
 	s.next("FAILURE")
-	between.set(false)
+	between.repair()
 	if reported := s.update("sh", "TASK_RUNNING"); reported["reason"] != "REASON_AGENT_REREGISTERED" {
 		t.Errorf("reported %v", reported)
 	}
@@ -233,21 +237,21 @@ func TestAgentIsCutOff(t *testing.T) {
 // An agent that is killed and started again recovers its executor, and the master still knows it.
 func TestOneOfTwoAgentsIsRestarted(t *testing.T) {
 	t.Parallel()
-	m := masterIn(t, t.TempDir())
+	m := startMaster(t, t.TempDir())
 	defer end(t, m)
 	dir := t.TempDir()
-	a := with(t, Options{DataDir: dir, Agents: 2, Join: m.MasterURL()})
+	a := startWith(t, Options{DataDir: dir, Agents: 2, Join: m.MasterURL()})
 	s := subscribe(t, m.MasterURL())
 	s.launch(custom(t, "one", "run"))
 	s.update("one", "TASK_RUNNING")
 	end(t, a)
-	a = with(t, Options{DataDir: dir, Agents: 2, Join: m.MasterURL()})
+	a = startWith(t, Options{DataDir: dir, Agents: 2, Join: m.MasterURL()})
 	defer endAll(t, a)
-	ready(t, a)
+	awaitReady(t, a)
 	s.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "one"}}}})
 	for state := any(""); state != "TASK_RUNNING"; {
 		state = s.nextUpdate("one")["state"]
-		if state != "TASK_RUNNING" && state != "TASK_UNREACHABLE" { // a slow restart is noticed
+		if state != "TASK_RUNNING" && state != "TASK_UNREACHABLE" { // unreachable if the restart was slow
 			t.Fatalf("after the restart it is %v", state)
 		}
 	}
@@ -276,6 +280,6 @@ func TestAgentThatTheMasterRefuses(t *testing.T) {
 			t.Errorf("error %v does not say what to do", err)
 		}
 	case <-time.After(deadline):
-		t.Fatal("the agent goes on")
+		t.Fatal("the agent continues")
 	}
 }

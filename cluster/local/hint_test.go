@@ -61,7 +61,7 @@ func TestRefusedFilesSayWhatToDo(t *testing.T) {
 				Options{DataDir: dir, CPUs: 1, MemoryMB: 64, GiveUpExecutors: true,
 					Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
-				t.Fatalf("after doing that: %v", err)
+				t.Fatalf("after doing what the error says: %v", err)
 			}
 			end(t, again)
 		})

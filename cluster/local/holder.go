@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// holder describes the process that listens on a port by its pid and command line. If this user can't find that
-// process, it says so.
+// holder describes the process that listens on a port, by its pid and command line, for an error. If this user can't
+// inspect that process, the text says so.
 func holder(port int) string {
 	// A line of the tables contains: number, local and remote address, state (0A is LISTEN), five more fields, and the
 	// socket's inode.

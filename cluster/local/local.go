@@ -1,9 +1,9 @@
-// Package local is a cluster on one machine: a Mesos master and its agents in this process. They serve Mesos' v1 HTTP
-// API, by default on loopback, so exactly that neither frameworks nor executors see a difference.
+// Package local is a cluster on one machine: a master and its agents in this process. They serve Mesos' v1 HTTP API, by
+// default on loopback. Neither frameworks nor executors see a difference to Apache Mesos.
 //
 //	framework ──▶ master (package master) ──▶ agent (package agent) ──▶ executors
 //
-// Package apihttp holds what both APIs share. An agent in another process reaches its master over HTTP (package link).
+// Both APIs use package apihttp. An agent in another process reaches its master over HTTP (package link).
 //
 // All state that must outlive the process is in the data folder:
 //
@@ -114,9 +114,9 @@ type Cluster struct {
 	links  *link.Server
 }
 
-// Start starts a cluster on its data folder and recovers the executors that an earlier run left running. It returns
-// as soon as the APIs are served; see Ready. ctx bounds Start only. Start fails if another cluster runs on the
-// folder or if an agent's port is bound by another process; the error names that process.
+// Start starts a cluster on its data folder and recovers the executors that an earlier run left running. It returns as
+// soon as the APIs are served; see Ready. ctx limits Start only. Start fails if another cluster runs on the folder, or
+// if another process listens on an agent's port. The error names that process.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	c := &Cluster{opts: opts, log: opts.Logger, failed: make(chan error, 1)}
 	if err := c.start(ctx); err != nil {
@@ -173,7 +173,7 @@ func (c *Cluster) start(ctx context.Context) error {
 func (c *Cluster) startMaster(listener net.Listener) error {
 	opts := &c.opts
 	c.address = listener.Addr().(*net.TCPAddr).AddrPort()
-	opened, err := master.Open(master.Options{
+	m, err := master.Open(master.Options{
 		Dir: opts.DataDir, Address: c.address, Heartbeat: opts.Heartbeat, Logger: opts.Logger.With("part", "master"),
 		Credentials: c.Credentials(), InMemoryRegistry: opts.InMemoryRegistry,
 		AgentPingTimeout: opts.AgentPingTimeout, MaxAgentPingTimeouts: opts.MaxAgentPingTimeouts,
@@ -182,9 +182,9 @@ func (c *Cluster) startMaster(listener net.Listener) error {
 	if err != nil {
 		return err
 	}
-	c.master, c.links = opened, link.NewServer(opened, opened.AgentTimeout(), opts.Logger.With("part", "master"))
+	c.master, c.links = m, link.NewServer(m, m.AgentTimeout(), opts.Logger.With("part", "master"))
 	mux := http.NewServeMux()
-	mux.Handle("/", opened.Handler())
+	mux.Handle("/", m.Handler())
 	mux.Handle("POST "+link.RegisterPath, c.Credentials().Guard(link.Realm, c.links))
 	c.serve(listener, mux)
 	return nil
@@ -271,8 +271,8 @@ func (c *Cluster) Close(ctx context.Context) error {
 		errs = append(errs, c.master.Close())
 	}
 	for _, server := range c.servers {
-		// All requests are answered by now, but a client may have connected without sending a request. Shutdown would
-		// wait for it.
+		// All requests are answered by now, but a client may have connected without sending a request. Without a
+		// timeout, Shutdown would wait for such a client.
 		shutdownCtx, cancel := context.WithTimeout(ctx, time.Second)
 		if server.Shutdown(shutdownCtx) != nil {
 			errs = append(errs, server.Close())

@@ -57,13 +57,13 @@ func end(t *testing.T, c *Cluster) {
 
 // subscriber is a framework that speaks plain HTTP and JSON.
 type subscriber struct {
-	by     *Credentials
-	t      *testing.T
-	url    string
-	stream string
-	frames chan object
-	unread []object // frames that next returns first
-	client *http.Client
+	credentials *Credentials // nil for none
+	t           *testing.T
+	url         string
+	stream      string
+	frames      chan object
+	unread      []object // frames that next returns first
+	client      *http.Client
 }
 
 func subscribe(t *testing.T, url string) *subscriber {
@@ -71,11 +71,11 @@ func subscribe(t *testing.T, url string) *subscriber {
 	return subscribeAs(t, url, nil)
 }
 
-func subscribeAs(t *testing.T, url string, by *Credentials) *subscriber {
+func subscribeAs(t *testing.T, url string, credentials *Credentials) *subscriber {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	transport := &http.Transport{}
-	s := &subscriber{by: by, t: t, url: url + "/api/v1/scheduler", client: &http.Client{Transport: transport},
+	s := &subscriber{credentials: credentials, t: t, url: url + "/api/v1/scheduler", client: &http.Client{Transport: transport},
 		frames: make(chan object, 100)}
 	body := `{"type":"SUBSCRIBE","framework_id":{"value":"smoke"},"subscribe":{"framework_info":{"user":"root","name":"smoke","id":{"value":"smoke"},"failover_timeout":3600,"checkpoint":true,"capabilities":[{"type":"PARTITION_AWARE"}]}}}`
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(body))
@@ -83,7 +83,7 @@ func subscribeAs(t *testing.T, url string, by *Credentials) *subscriber {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	sign(request, by)
+	sign(request, credentials)
 	response, err := s.client.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -119,9 +119,9 @@ func subscribeAs(t *testing.T, url string, by *Credentials) *subscriber {
 }
 
 // sign adds credentials to a request.
-func sign(r *http.Request, by *Credentials) {
-	if by != nil {
-		r.SetBasicAuth(by.Principal, by.Secret)
+func sign(r *http.Request, credentials *Credentials) {
+	if credentials != nil {
+		r.SetBasicAuth(credentials.Principal, credentials.Secret)
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *subscriber) call(kind string, body any) {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Mesos-Stream-Id", s.stream)
-	sign(request, s.by)
+	sign(request, s.credentials)
 	response, err := s.client.Do(request)
 	if err != nil {
 		s.t.Fatal(err)
@@ -186,7 +186,7 @@ func (s *subscriber) update(task, state string) object {
 	}
 }
 
-// nextUpdate acknowledges updates until one is about the task, and returns that.
+// nextUpdate returns the next update about a task. It acknowledges all updates up to that one.
 func (s *subscriber) nextUpdate(task string) object {
 	s.t.Helper()
 	for {
@@ -220,7 +220,7 @@ func amounts(cpus, mem float64) []any {
 	}
 }
 
-// custom returns a task for an executor that follows the task's data.
+// custom returns a task with an executor that does what the task's data says.
 func custom(t *testing.T, id, data string) object {
 	t.Helper()
 	self, err := os.Executable()
@@ -306,8 +306,8 @@ func TestOneClusterPerFolder(t *testing.T) {
 	}
 }
 
-// TestMasterWaitsForItsPort: if the port is in use for a moment, the master waits for it, both for a chosen and for a
-// kept port.
+// TestMasterWaitsForItsPort: if the master's port is in use for a moment, the master waits for it. The port may be that
+// of the last run, or Options.Listen.
 func TestMasterWaitsForItsPort(t *testing.T) {
 	t.Parallel()
 	for name, chosen := range map[string]bool{"kept": false, "chosen": true} {

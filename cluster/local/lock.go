@@ -57,8 +57,8 @@ func hasEnded(text []byte) bool {
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// unlockFolder releases the lock. It would not do to close the file only: a process that is being started may have a
-// copy of the descriptor, which keeps the lock.
+// unlockFolder releases the lock. Closing the file alone would not: a process that is being started may have a copy of
+// the descriptor, which keeps the lock.
 func unlockFolder(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLockOutlivesItsClusterForAMoment: a process that a killed cluster was about to start has a copy of the lock's
-// descriptor.
+// descriptor for a moment. The next cluster waits for the end of that moment, but not for a cluster that runs.
 func TestLockOutlivesItsClusterForAMoment(t *testing.T) {
 	t.Parallel()
 	ended := exec.Command("true")

@@ -72,7 +72,7 @@ func (c *Cluster) startAgent(ctx context.Context, i int, listener net.Listener) 
 		}
 		listener, authority = proof.Listener(listener), proof.Authority()
 	}
-	started, err := agent.Start(ctx, agent.Options{
+	a, err := agent.Start(ctx, agent.Options{
 		DataDir: opts.folder("agent", i), WorkDir: opts.folder("work", i),
 		IP: ip, Port: port(listener), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors,
 		Logger:                log,
@@ -83,8 +83,8 @@ func (c *Cluster) startAgent(ctx context.Context, i int, listener net.Listener) 
 	if err != nil {
 		return err
 	}
-	c.members = append(c.members, member{started, c.scheme() + listener.Addr().String()})
-	c.serve(listener, started.Handler())
+	c.members = append(c.members, member{a, c.scheme() + listener.Addr().String()})
+	c.serve(listener, a.Handler())
 	return nil
 }
 

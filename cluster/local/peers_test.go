@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Third-party programs, unchanged, from mesos-go's examples. test/peers is a module of its own, so that their
+// peers is the folder of third-party programs: mesos-go's examples, unchanged. It is a module of its own, so that their
 // dependencies are not dependencies of this module.
 const peers = "../../test/peers"
 
@@ -25,8 +25,8 @@ const peerDeadline = 40 * time.Second
 func peer(t *testing.T, name string) string {
 	t.Helper()
 	build := exec.CommandContext(t.Context(), "go", "-C", peers, "tool", "-n", name)
-	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0",
-		"GOWORK=off") // as for the programs, so that what both need is compiled once
+	// The settings are those of the product's programs, so that shared packages are compiled once.
+	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOWORK=off")
 	path, err := build.Output()
 	if err != nil {
 		var failed *exec.ExitError

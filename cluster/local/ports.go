@@ -65,8 +65,8 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 	return master, agents, nil
 }
 
-// portTimeout is how long listen waits for a port that is in use. A process that was being started when the last run
-// ended may hold a copy of its socket for a moment.
+// portTimeout is how long listen waits for a port that is in use. A process that the last run was starting when it
+// ended may keep a copy of the socket for a moment.
 const portTimeout = 500 * time.Millisecond
 
 // retryInUse listens, and retries for a while if the port is in use.
@@ -79,7 +79,8 @@ func retryInUse(listen func() (net.Listener, error)) (net.Listener, error) {
 	return l, err
 }
 
-// listenAgent binds an agent's port of the last run; 0 means any port. With GiveUpExecutors it may bind another port.
+// listenAgent binds an agent's port of the last run, or any port if lastPort is 0. With GiveUpExecutors it binds
+// another port if that of the last run is in use.
 func listenAgent(opts *Options, ip string, lastPort int) (net.Listener, error) {
 	listen := func() (net.Listener, error) { return bind(ip, lastPort) }
 	if opts.GiveUpExecutors {

@@ -40,7 +40,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	scenario.Play(t, "testdata/rules/*.txt", func(t *testing.T, run func(testing.TB, scenario.Scene)) {
 		s := &ruleScene{t: t}
-		defer s.over()
+		defer s.end()
 		run(t, s)
 	})
 }
@@ -100,7 +100,7 @@ func (s *ruleScene) command(w []string) bool {
 	case "forget fork":
 		s.forgetFork()
 	case "ready ":
-		ready(s.t, s.cluster)
+		awaitReady(s.t, s.cluster)
 	case "look ":
 		s.look()
 	default:
@@ -137,6 +137,7 @@ func (s *ruleScene) must(err error) {
 	}
 }
 
+// varies matches the parts of an error that differ in each run.
 var varies = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
 
 // start starts a server in the directory, and subscribes a framework if it can.
@@ -211,8 +212,8 @@ func (s *ruleScene) ask(task string) {
 	}
 }
 
-// pause stops the executor. Its threads run on until each of them has received the signal. On a busy machine that may
-// be late enough to subscribe again.
+// pause stops the executor, and waits until all its threads have stopped. Each thread runs until it receives the
+// signal. On a busy machine that may be late enough to subscribe again.
 func (s *ruleScene) pause() {
 	s.must(syscall.Kill(s.pid, syscall.SIGSTOP))
 	stopped := func() bool {
@@ -233,7 +234,7 @@ func (s *ruleScene) pause() {
 	}
 }
 
-// look records the state of the executor's process, as far as the rule is about it.
+// look records the state of the executor's process.
 func (s *ruleScene) look() {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
 	if err != nil || bytes.Contains(stat, []byte(") Z ")) {
@@ -278,8 +279,8 @@ func (s *ruleScene) forgetFork() {
 	}
 }
 
-// over ends all that is still running.
-func (s *ruleScene) over() {
+// end ends everything that is still running.
+func (s *ruleScene) end() {
 	if s.pid != 0 {
 		_ = syscall.Kill(s.pid, syscall.SIGCONT)
 	}

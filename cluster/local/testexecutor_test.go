@@ -21,7 +21,8 @@ func runExecutor() int {
 	return fakeexecutor.Run(fakeexecutor.Options{Agent: config.Agent, Client: client, Token: os.Getenv(tokenVariable)})
 }
 
-// ofItsRelease returns an environment variable as an executor reads it. One of an older release does not know TLS.
+// ofItsRelease returns an environment variable as the executor of a release reads it. An older release ignores the
+// variable about TLS.
 func ofItsRelease(name string) string {
 	if os.Getenv(actAsExecutor) == olderRelease && name == agent.TLSVariable {
 		return ""

@@ -30,7 +30,7 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 	if err := os.WriteFile(caFile, ca, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := with(t, Options{DataDir: t.TempDir(), TLS: &tls.Config{Certificates: known.TLS.Certificates}})
+	c := startWith(t, Options{DataDir: t.TempDir(), TLS: &tls.Config{Certificates: known.TLS.Certificates}})
 	defer endAll(t, c)
 	for _, url := range []string{c.MasterURL(), c.AgentURL()} {
 		if answer, err := http.Get(strings.Replace(url, "https://", "http://", 1) + "/health"); err == nil {

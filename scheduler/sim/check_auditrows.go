@@ -13,9 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// configured returns the rows of a change of configuration.
+// configured returns the expected rows of a change of configuration.
 func (a *audits) configured(writes []registry.Write) (rows []string) {
-	documents := map[string]bool{} // changed documents: the rows of their marks are included in theirs
+	documents := map[string]bool{} // the changed documents: their rows include the changes of their marks
 	for _, wr := range writes {
 		switch dir, name := splitPath(wr.Path); dir {
 		case pathApps, pathJobs:
@@ -24,10 +24,10 @@ func (a *audits) configured(writes []registry.Write) (rows []string) {
 			if !wr.Delete {
 				doc, _ = usable(wr.Path, wr.Value)
 			}
-			if what := a.documented(wr.Path, doc); what != "" {
+			if what := a.documentRow(wr.Path, doc); what != "" {
 				rows = append(rows, what)
 			}
-			a.becomes(wr.Path, doc)
+			a.setDocument(wr.Path, doc)
 		}
 	}
 	for _, wr := range writes {
@@ -46,13 +46,13 @@ func (a *audits) configured(writes []registry.Write) (rows []string) {
 	return rows
 }
 
-// drainEnds reports whether a write of a mark says only that its machine is drained now, or no longer.
+// drainEnds reports whether a write changes nothing in a machine's mark but whether the machine is drained.
 func drainEnds(w *world, wr *registry.Write) bool {
 	var mark, was map[string]any
 	_ = json.Unmarshal(wr.Value, &mark)
 	_ = json.Unmarshal(w.cordons.stored[wr.Path], &was)
 	drained := mark["drained"] != was["drained"]
-	// A leader whose clock is behind takes times that are to come as the time of its election.
+	// A leader whose clock is behind replaces times in the future by the time of its election.
 	for _, field := range []string{"drained", "since", "draining", "deadline"} {
 		delete(mark, field)
 		delete(was, field)
@@ -60,15 +60,16 @@ func drainEnds(w *world, wr *registry.Write) bool {
 	return drained && reflect.DeepEqual(mark, was)
 }
 
-// operated compares the rows of an ordinary commit with its changes. They must agree exactly, except for
-// reconciliation, which leaves no other trace, and for kills and pauses that the commit ends itself.
-func (a *audits) operated(writes []registry.Write, rows []string, pausing map[string][]string) {
+// checkOperated compares the rows of an ordinary commit with its changes. Each change must have its row, and each row
+// its change. Exceptions are rows of reconciliations, which leave no other trace, and rows of kills and pauses whose
+// effect ends in the same commit.
+func (a *audits) checkOperated(writes []registry.Write, rows []string, pausing map[string][]string) {
 	w, check := a.w, a.w.check
-	left := map[string]int{}
+	left := map[string]int{} // the number of each row without a change so far
 	for _, row := range rows {
 		left[row]++
 	}
-	must := func(row string) {
+	must := func(row string) { // a change requires this row
 		if left[row]--; left[row] < 0 {
 			w.fail("A1 what people do leaves a row", "%s", row)
 		}
@@ -101,7 +102,7 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 		case dir == pathJobState:
 			delete(left, "job.pause "+name)
 			delete(left, "job.resume "+name)
-			a.paused(name, wr, pausing[name])
+			a.checkPaused(name, wr, pausing[name])
 		case dir == pathExecution && (killed || !check.ever[name]) && !wr.Delete:
 			var r record
 			_ = json.Unmarshal(wr.Value, &r)
@@ -112,29 +113,30 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 				(was == nil || !was.Kill.Is(reason.KilledOnRequest)) {
 				must("execution.kill " + name)
 			}
-			a.killed(name, r.Shards, must)
+			a.checkKilled(name, r.Shards, must)
 		case killed && strings.HasPrefix(dir, pathShards+"/"):
 			var part []shardRecord
 			_ = json.Unmarshal(wr.Value, &part)
-			a.killed(dir[len(pathShards)+1:], part, must)
+			a.checkKilled(dir[len(pathShards)+1:], part, must)
 		}
 	}
 	for _, row := range slices.Sorted(maps.Keys(left)) {
 		action, name, _ := strings.Cut(row, " ")
 		switch {
 		case left[row] == 0, action == "cluster.reconcile", action == "task.kill" && check.live[name] != "",
-			action == "task.forget" && gone[name], action == "user.add", action == "machine.dead": // again
+			action == "task.forget" && gone[name], action == "user.add",
+			action == "machine.dead": // it may be declared dead again
 		default:
 			w.fail("A1 a row tells of what has happened", "%s, %d times", row, left[row])
 		}
 	}
 }
 
-// killed checks the rows of tasks whose kill is requested in this commit for the first time.
-func (a *audits) killed(execution string, now []shardRecord, must func(string)) {
+// checkKilled checks the rows of tasks whose kill is requested in this commit for the first time.
+func (a *audits) checkKilled(execution string, now []shardRecord, must func(string)) {
 	before := map[string]reason.Reason{}
 	if e := a.w.check.execs[execution]; e != nil {
-		e.all(func(s shardRecord) { before[s.TaskID] = s.Kill })
+		e.eachShard(func(s shardRecord) { before[s.TaskID] = s.Kill })
 	}
 	for _, s := range now {
 		if was, known := before[s.TaskID]; known && s.Kill.Is(reason.KilledOnRequest) &&
@@ -144,10 +146,10 @@ func (a *audits) killed(execution string, now []shardRecord, must func(string)) 
 	}
 }
 
-// paused checks that the rows of a job's pauses and resumptions lead from the paused state before the commit to the
-// paused state after it. A pause also ends, without a row of its own, when the job is disabled or deleted, or when a
-// disabled mark was set before this commit. If the job's record is removed, the job's deletion follows these rows.
-func (a *audits) paused(job string, wr *registry.Write, rows []string) {
+// checkPaused checks that the rows of a job's pauses and resumptions lead from the paused state before the commit to
+// the paused state after it. A pause also ends, without a row of its own, when the job is disabled or deleted, or when
+// a disabled mark was set before this commit. If the job's record is removed, the job's deletion follows these rows.
+func (a *audits) checkPaused(job string, wr *registry.Write, rows []string) {
 	var now struct{ Paused bool }
 	_ = json.Unmarshal(wr.Value, &now)
 	was := a.w.check.job(job).paused && a.w.check.job(job).stored

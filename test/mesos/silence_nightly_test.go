@@ -18,7 +18,7 @@ func TestSilentMachineByDefault(t *testing.T) {
 		c.App("held", writes, nil)
 		c.Job("again", "held", system.Doc{"failover": true, "env": env("HOLD", path)})
 		id := c.Trigger("again")
-		c.Started(id, 1)
+		c.AwaitStarts(id, 1)
 		agent := c.AwaitShards(id, "RUNNING").Shards[0].Agent
 		awaitHeartbeat(c)
 		n := 1
@@ -27,7 +27,7 @@ func TestSilentMachineByDefault(t *testing.T) {
 		}
 		c.KillMachine(n)
 		killed, heard := time.Now(), awaitHeartbeat(c)
-		c.Started(id, 2)
+		c.AwaitStarts(id, 2)
 		t.Logf("it runs elsewhere %s after its machine was killed, and %s after the last heartbeat",
 			time.Since(killed).Round(100*time.Millisecond), time.Since(heard).Round(100*time.Millisecond))
 		release()
