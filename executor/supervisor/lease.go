@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leaseCheckInterval is the interval between two looks at the ends of leases. Timers stop while the machine is
-// suspended, so a timer alone would end a task too late.
+// leaseCheckInterval is the interval between two checks of the ends of leases. A timer would end a task too late,
+// because timers stop while the machine is suspended.
 const leaseCheckInterval = 500 * time.Millisecond
 
-// bootTime returns the time of CLOCK_BOOTTIME, which goes on while the machine is suspended.
+// bootTime returns the time of CLOCK_BOOTTIME, which continues while the machine is suspended.
 func bootTime() time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // it can't fail on Linux
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // this can't fail on Linux
 	return time.Duration(t.Nano())
 }
 
@@ -26,8 +26,8 @@ func (s *server) renew(id uint64, until time.Duration) {
 	}
 }
 
-// watchLeases ends each process whose lease is over, also if the executor hangs or is stopped. It never ends, like reap
-// and sweep.
+// watchLeases ends each process whose lease is over, even if the executor hangs or is stopped. Like reap and sweep, it
+// runs for the rest of this process's life.
 func (s *server) watchLeases() {
 	for range s.leased {
 		for s.endLeases(bootTime()) {
@@ -36,14 +36,14 @@ func (s *server) watchLeases() {
 	}
 }
 
-// endLeases ends the processes whose lease is over at a time, and returns whether there are any with a lease. What is
-// left of the grace counts from the end of the lease: whoever looks late, because the machine was suspended, kills at
-// once.
-func (s *server) endLeases(now time.Duration) (some bool) {
+// endLeases ends the processes whose lease is over at the time now, and reports whether any process has a lease. The
+// grace counts from the end of the lease. If this check is late because the machine was suspended, little or nothing of
+// the grace is left.
+func (s *server) endLeases(now time.Duration) (anyLeased bool) {
 	var over []*process
 	s.mu.Lock()
 	for _, p := range s.processes {
-		some = some || p.until > 0
+		anyLeased = anyLeased || p.until > 0
 		if p.until > 0 && now >= p.until {
 			p.leaseOver = true
 			over = append(over, p)
@@ -53,5 +53,5 @@ func (s *server) endLeases(now time.Duration) (some bool) {
 	for _, p := range over {
 		s.kill(p.id, max(p.until+p.leaseGrace-now, 0))
 	}
-	return some
+	return anyLeased
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// TestTheEndOfALeaseEndsItsProcess checks that the supervisor ends a process by itself when its lease is over: with
-// what is left of the grace, and not before a renewed lease is over.
+// TestTheEndOfALeaseEndsItsProcess checks that the supervisor itself ends a process when its lease is over, and gives
+// it its grace. If the lease was renewed, the process lives until the renewed lease is over.
 func TestTheEndOfALeaseEndsItsProcess(t *testing.T) {
 	t.Parallel()
 	client := launch(t)
@@ -73,7 +73,7 @@ func TestAProcessWithoutLeaseStays(t *testing.T) {
 	wait(t, start(t, client, spec))
 	select {
 	case <-free.Done():
-		t.Error("it has ended, too")
+		t.Error("the process without a lease has ended, too")
 	default:
 	}
 }

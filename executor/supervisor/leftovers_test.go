@@ -38,7 +38,7 @@ func TestX7SameSession(t *testing.T) {
 	}
 }
 
-// TestX7Leftovers: no process of a task is left when its end is reported, and other tasks' processes live on.
+// TestX7Leftovers: no process of a task is left when its end is reported. The processes of other tasks keep running.
 func TestX7Leftovers(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -65,7 +65,7 @@ func TestX7Leftovers(t *testing.T) {
 		}
 	}
 	if !alive(other.PID) || !alive(unrelated) || !alive(otherChild.PID) {
-		t.Error("another task was hit")
+		t.Error("a process of another task was killed")
 	}
 	if err := client.Close(); err != nil {
 		t.Error(err)
@@ -73,7 +73,8 @@ func TestX7Leftovers(t *testing.T) {
 	mustEnd(t, other.PID, unrelated, otherChild.PID)
 }
 
-// TestLeft: what a process left running is reported, unless it was killed, by name and without arguments.
+// TestLeft: the processes that a task's main process leaves running are reported, by their names without arguments.
+// They are not reported if the task was killed.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -103,7 +104,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestX7MarksLost: a process that drops everything by which it is recognized lives until no other task is left.
+// TestX7MarksLost: a process that drops everything by which it is recognized is killed when no other task is left.
 func TestX7MarksLost(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -166,7 +167,7 @@ func TestX7SupervisorKilled(t *testing.T) {
 	}
 	<-process.Done()
 	if _, ok := process.WaitExit(); ok {
-		t.Error("an exit was made up")
+		t.Error("an exit was reported, although the supervisor was lost")
 	}
 	<-client.Lost()
 	if _, err := client.Start(shell(dir, "t2", "")); !errors.Is(err, supervisor.ErrLost) {
@@ -185,8 +186,8 @@ func running(script string) (n int) {
 	return n
 }
 
-// TestForkChains: a task that forks forever is ended with all of its processes, while other tasks go on, and its
-// end is reported when none of them is left. Each of its twenty chains is one process at a time, whose parent has
+// TestForkChains: a task that forks forever is killed with all of its processes, and its end is reported when none of
+// them is left. Meanwhile other tasks continue. Each of its twenty chains is one process at a time, whose parent has
 // ended, and starts a thousand processes per second.
 func TestForkChains(t *testing.T) {
 	for name, setsid := range map[string]string{"in the group": "", "in other sessions": "setsid"} {
@@ -208,7 +209,7 @@ func TestForkChains(t *testing.T) {
 				t.Errorf("%d processes are left", n)
 			}
 			if !alive(other.PID) {
-				t.Error("another task was hit")
+				t.Error("a process of another task was killed")
 			}
 			if err := client.Close(); err != nil {
 				t.Error(err)

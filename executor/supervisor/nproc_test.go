@@ -32,8 +32,8 @@ func bounded(t testing.TB, dir, id, script string, processes int) supervisor.Spe
 	return spec
 }
 
-// userLimitOf returns a process's soft limit of its user's processes. Every user may read the file, also root in a
-// container.
+// userLimitOf returns a process's soft limit of its user's processes. It reads a file that every user may read, even
+// root in a container.
 func userLimitOf(t testing.TB, pid int) string {
 	t.Helper()
 	limits, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")

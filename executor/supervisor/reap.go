@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapAtOnce is how many children are reaped at most before the lock is released.
+// reapAtOnce is the maximum number of children that are reaped before the lock is released.
 const reapAtOnce = 4096
 
 // reap waits for the end of children and reaps them, as long as this process lives. The supervisor is a subreaper, so
@@ -74,15 +74,15 @@ func (s *server) reapEnded() {
 }
 
 const (
-	// maxLeftNames is how many names Exit.LeftNames has at most.
+	// maxLeftNames is the maximum number of names in Exit.LeftNames.
 	maxLeftNames = 5
-	// maxExamined is how many orphans are examined for Exit.Left at most: a task that forks without end has
+	// maxExamined is the maximum number of orphans that are examined for Exit.Left. A task that forks without end has
 	// thousands.
 	maxExamined = 500
 )
 
-// runningOrphans returns the names of the processes that still run after the task's main process has ended. Only
-// those are counted that are children of this process now; their own children are not.
+// runningOrphans returns the names of the processes that still run after the task's main process has ended. It counts
+// only those that are children of this process now, not their own children.
 func (p *process) runningOrphans() (names []string) {
 	pids := orphans()
 	for _, pid := range pids[:min(len(pids), maxExamined)] {
@@ -103,8 +103,8 @@ func (p *process) owns(pid, group int) bool {
 	return group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker) || p.group.has(pid)
 }
 
-// reportEnded looks at the tasks whose main process was reaped. It reports the end of those that have no other process
-// left, and returns the remaining processes of the others. The caller holds mu.
+// reportEnded examines the tasks whose main process was reaped. It reports the end of each task that has no other
+// process left, and returns the remaining processes of the other tasks. The caller holds mu.
 func (s *server) reportEnded() map[*process][]int {
 	left := s.orphansByTask()
 	for p := range s.ending {
@@ -204,8 +204,8 @@ func (s *server) orphansByTask() map[*process][]int {
 	return left
 }
 
-// killAll kills all children until this process has none. Then it has no descendant either, because it would have
-// inherited it.
+// killAll kills all children until this process has none. Then it has no other descendant either, because a subreaper
+// inherits each descendant whose parent has ended.
 func (s *server) killAll() {
 	for {
 		if _, err := peek(unix.WNOHANG); err == syscall.ECHILD {

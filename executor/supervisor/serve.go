@@ -72,28 +72,28 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 }
 
 // serve handles the executor's requests until the executor closes the socket. Then it kills all descendants of this
-// process and returns when none is left. Its goroutines go on to reap every child for as long as the process lives.
+// process and returns when none is left. Its goroutines continue to reap every child for as long as the process lives.
 func (s *server) serve() error {
 	go s.reap()
 	go s.sweep()
 	go s.watchLeases()
 	end := make(chan error)
-	go s.fork(func() { end <- s.listen(s.socket) })
+	go s.runOnForkThread(func() { end <- s.listen(s.socket) })
 	err := <-end
 	s.group = s.group.leave()
 	s.killAll()
 	return err
 }
 
-// fork calls f on the thread that forks tasks. It keeps that thread for itself, because tasks die with the thread
-// (Pdeathsig). The thread is not the process's first thread, whose children are the orphans.
-func (s *server) fork(f func()) {
+// runOnForkThread calls f on a thread that only f uses and that lives as long as the process, because tasks die with
+// the thread that has forked them (Pdeathsig). It is not the process's first thread, whose children are the orphans.
+func (s *server) runOnForkThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
 		f()
 		return
 	}
-	go s.fork(f)
+	go s.runOnForkThread(f)
 	select {} // keeps the first thread, so that f gets another one
 }
 
@@ -142,8 +142,8 @@ type process struct {
 	exit   Exit
 	// until is the end of the task's lease by CLOCK_BOOTTIME, 0 if it needs none.
 	until, leaseGrace time.Duration
-	leaseOver         bool // it was killed for that
-	// oomKills is the count of server.oom before the start.
+	leaseOver         bool // the task was killed because its lease was over
+	// oomKills is what server.oom has counted before the start.
 	oomKills int64
 }
 
@@ -317,12 +317,12 @@ func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 	return err
 }
 
-// oomScore is how much more likely the kernel kills a task than its executor and supervisor, in thousandths of the
-// memory, when memory runs out: they are needed to report and to end the other tasks.
+// oomScore is added to the oom_score_adj of a task, in thousandths of the memory. So when memory runs out, the kernel
+// kills a task rather than its executor or supervisor, which must report and end the other tasks.
 const oomScore = 200
 
-// raiseOOMScore makes the kernel prefer a process that has just started, and all that it starts, when memory runs out.
-// A failure leaves things as they are.
+// raiseOOMScore adds oomScore for a process that has just started. The processes that it starts inherit that. If this
+// fails, the score stays the same.
 func raiseOOMScore(pid int) {
 	own, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {

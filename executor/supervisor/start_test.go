@@ -27,7 +27,7 @@ func (r *reportSocket) Write(data []byte) (int, error) {
 
 // A start is reported after the supervisor has closed its copies of the descriptors. Otherwise the executor could
 // write to a pipe whose reader has closed it, and would wait for an answer forever. The test is not parallel: a
-// child that another test forks has all descriptors until it executes its program.
+// child that another test forks would have copies of all descriptors until it executes its program.
 func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 	for name, test := range map[string]struct{ path, script string }{
 		"started":     {"/bin/sh", `exec 3<&-; echo hello >&4; exec sleep 1000`},
@@ -79,7 +79,9 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 				t.Error("nothing was reported")
 			}
 			for pid := range s.byPID {
-				if _, err := syscall.Wait4(killed(t, pid), nil, 0, nil); err != nil {
+				kill := syscall.Kill(pid, syscall.SIGKILL)
+				_, err := syscall.Wait4(pid, nil, 0, nil)
+				if err = errors.Join(kill, err); err != nil {
 					t.Error(err)
 				}
 			}
@@ -87,13 +89,4 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 				syscall.Close(s.null)
 		})
 	}
-}
-
-// killed kills a child, and returns its pid.
-func killed(t *testing.T, pid int) int {
-	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Error(err)
-	}
-	return pid
 }

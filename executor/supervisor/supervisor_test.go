@@ -80,7 +80,7 @@ func wait(t testing.TB, process *supervisor.Process) supervisor.Exit {
 	select {
 	case <-process.Done():
 	case <-time.After(20 * time.Second):
-		t.Fatalf("process %d isn't over after 20 s", process.PID)
+		t.Fatalf("process %d has not ended after 20 s", process.PID)
 	}
 	exit, ok := process.WaitExit()
 	if !ok {
@@ -221,7 +221,7 @@ func TestKill(t *testing.T) {
 		}
 		mustEnd(t, process.PID, child)
 	})
-	t.Run("a child has the grace when the shell above it dies", func(t *testing.T) {
+	t.Run("a child keeps the grace when its parent dies", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		process := start(t, client, shell(dir, "k3",
