@@ -25,7 +25,7 @@ func brokenOff(w http.ResponseWriter, text string) {
 	panic(http.ErrAbortHandler)
 }
 
-// resumed breaks off at the first request, and answers the second one as given.
+// resumed breaks off its answer to the first request, and gives the second answer to the second request.
 func resumed(tag string, second answer) answer {
 	return func(w http.ResponseWriter, r request) {
 		if r.number > 1 {

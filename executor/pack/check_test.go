@@ -79,9 +79,9 @@ func limitsWith(every time.Duration) pack.Limits {
 	return limits
 }
 
-// TestServerIsAskedNowAndThen: a long-lived executor notices that the content of a URL has changed, and asks the
+// TestServerIsAskedPeriodically: a long-lived executor notices that the content of a URL has changed, and asks the
 // server no more often than configured.
-func TestServerIsAskedNowAndThen(t *testing.T) {
+func TestServerIsAskedPeriodically(t *testing.T) {
 	t.Parallel()
 	server := newChanging(t, true)
 	source := pack.Source{URL: server.url, Cache: true}
@@ -138,7 +138,7 @@ func TestServerWithoutVersions(t *testing.T) {
 	expect(t, store, source, "#!two")
 }
 
-// TestSilentServerIsAskedLess: a server that gives no answer is asked less often than one that does.
+// TestSilentServerIsAskedLess: a server that does not answer is asked less often than one that does.
 func TestSilentServerIsAskedLess(t *testing.T) {
 	t.Parallel()
 	const every = 200 * time.Millisecond
@@ -164,8 +164,8 @@ func TestSilentServerIsAskedLess(t *testing.T) {
 	}
 }
 
-// TestServerIsAway: a kept package is used while its server gives no answer, by the executor that has it and by the
-// next one; but not if the server answers that it has no such package.
+// TestServerIsAway: while a server does not answer, a kept package is used, by the executor that has it and by the next
+// one. It is not used if the server answers that it has no such package.
 func TestServerIsAway(t *testing.T) {
 	t.Parallel()
 	server := newChanging(t, true)

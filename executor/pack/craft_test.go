@@ -57,7 +57,7 @@ func rawHeader(e rawEntry) []byte {
 	return header
 }
 
-// paxTar returns an archive of one file, whose name is in a PAX record if one is given, and else is not UTF-8.
+// paxTar returns an archive of one file. Its name is in the PAX record or, if record is empty, is not UTF-8.
 func paxTar(t testing.TB, record string) []byte {
 	t.Helper()
 	if record == "" {

@@ -36,8 +36,8 @@ func versionOf(h http.Header) version {
 
 func (v version) isKnown() bool { return v.ETag != "" || v.LastModified != "" }
 
-// validator returns the value of If-Range, which accompanies a Range header so that two versions are not mixed. It
-// returns "" if there is none; a weak ETag can't be used.
+// validator returns the value of If-Range, which accompanies a Range header so that two versions are not mixed. A weak
+// ETag can't be used. It returns "" if the version has no value that can.
 func (v version) validator() string {
 	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
 		return v.ETag
@@ -342,8 +342,8 @@ func (t *transfer) restart(response *http.Response) error {
 	return nil
 }
 
-// copy receives the rest of an answer. It calls alive for each part that it receives.
-func (t *transfer) copy(body io.Reader, alive func()) error {
+// copy receives the rest of an answer. It calls received for each part that it receives.
+func (t *transfer) copy(body io.Reader, received func()) error {
 	buffer := make([]byte, 64<<10)
 	pace := pace{limits: t.limits, since: time.Now()}
 	for {
@@ -355,7 +355,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			if err := pace.add(n); err != nil {
 				return permanent{err}
 			}
-			alive()
+			received()
 			t.received += int64(n)
 			if t.received > t.limits.Download {
 				return permanent{fmt.Errorf("the package has more than %d bytes, which is the limit",

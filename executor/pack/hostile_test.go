@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// hostile is a package that was made to do harm, or is harmful by accident.
+// hostile is a package that would do harm, on purpose or by accident.
 type hostile struct {
 	name   string
 	file   string // name in the URL; p.tar if empty
@@ -120,7 +120,7 @@ func mustHold(t testing.TB, dir string, n int) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) != n {
-		t.Errorf("%s holds %v, want %d entries (%v)", dir, entries, n, err)
+		t.Errorf("%s contains %v, want %d entries (%v)", dir, entries, n, err)
 	}
 }
 

@@ -100,9 +100,9 @@ func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, e
 }
 
 const (
-	// alwaysChecked is the number of entries up to which a package is checked before each use. The check of a larger
-	// package takes longer than a third of a millisecond, so it is made only so often that the checks take at most
-	// 1/checkShare of one processor.
+	// alwaysChecked is the number of entries up to which a package is checked before each use. A larger package takes
+	// longer than a third of a millisecond, so it is checked less often: its checks take at most 1/checkShare of one
+	// processor.
 	alwaysChecked = 250
 	checkShare    = 20
 )
@@ -147,7 +147,8 @@ func (s *Store) inventoryOf(e *entry) (inventory, error) {
 	return takeInventory(context.Background(), root, e.Dir)
 }
 
-// describeChange describes the change of a package, from its present inventory or the error of taking that.
+// describeChange describes the change of a package. found is its present inventory, unless err says why it could not be
+// taken.
 func describeChange(found inventory, err error) string {
 	const text = "the package in the cache was changed after it was unpacked"
 	switch {

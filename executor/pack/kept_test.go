@@ -48,8 +48,8 @@ func get(t testing.TB, store *pack.Store, source pack.Source) string {
 	return got.Dir
 }
 
-// TestChangedPackageIsReplaced: whatever was done to a kept package with the permissions of its owner, the next
-// use, by the executor that has it or by another one, finds it as it was published, and the change is reported.
+// TestChangedPackageIsReplaced: whatever the owner of its files has done to a kept package, the next use finds it as it
+// was published, by the executor that has it or by another one. The change is reported.
 func TestChangedPackageIsReplaced(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755},
@@ -191,8 +191,8 @@ func TestReplacedPackageIsTaken(t *testing.T) {
 	}
 }
 
-// TestPackageIsNeverHalfThere: while a changed package is replaced repeatedly, a look-up by its name always finds
-// all of it.
+// TestPackageIsNeverHalfThere: while a changed package is replaced repeatedly, its name always leads to a complete
+// package.
 func TestPackageIsNeverHalfThere(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, tarOf(t, plain("a"), plain("b"), plain("c")))
@@ -227,9 +227,9 @@ func TestPackageIsNeverHalfThere(t *testing.T) {
 	}
 }
 
-// TestLargePackageIsLookedAtNowAndThen: a change of a package with many files is noticed soon, but the check does
-// not cost every short task as much as one task.
-func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
+// TestLargePackageIsCheckedPeriodically: a change of a package with many files is noticed soon, but the package is not
+// checked before each use, which would cost as much as a short task.
+func TestLargePackageIsCheckedPeriodically(t *testing.T) {
 	t.Parallel()
 	entries := make([]entry, 2000)
 	for i := range entries {
@@ -267,7 +267,7 @@ func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
 			return
 		}
 	}
-	t.Error("each use looks at all files")
+	t.Error("each use checks all files")
 }
 
 // BenchmarkReady measures the cost per attempt of the check of its package.
@@ -296,8 +296,8 @@ func BenchmarkReady(b *testing.B) {
 	}
 }
 
-// TestReplacedFileIsTakenAtOnce: the package of a file: URL that was replaced is taken by the next task. While the file
-// is missing the kept package is used.
+// TestReplacedFileIsTakenAtOnce: when the file of a file: URL is replaced, the next task uses the new package. While
+// the file is missing, the kept package is used.
 func TestReplacedFileIsTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "job.sh")

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// TestCacheLeadsNowhere: a job can replace the cache's own folders by links. Their targets are neither listed nor
-// changed, names in them are in no log and no error, and packages are still fetched.
+// TestCacheLeadsNowhere: if a job replaces the cache's own folders by links, the store neither lists nor changes their
+// targets, and no name in them is in a log or an error. Packages are still fetched.
 func TestCacheLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, tarOf(t, plain("job.sh")))
@@ -74,7 +74,7 @@ func TestCacheLeadsNowhere(t *testing.T) {
 					t.Errorf("the victim is %q and was %q", after, before)
 				}
 				if strings.Contains(said.String(), name) {
-					t.Errorf("it says %s", &said)
+					t.Errorf("the log or the error contains a name of the target: %s", &said)
 				}
 			})
 		}

@@ -60,8 +60,8 @@ func syncFile(root *os.Root, path string, sync func(*os.File) error) error {
 	return nil
 }
 
-// readRecord reads one of the store's own small files into record. It returns false if it could not. record may then
-// have a part of the content.
+// readRecord reads one of the store's own small files into record. If it fails, it returns false, and record may have a
+// part of the content.
 func readRecord(cache *os.Root, name string, record any) bool {
 	f, err := openPlain(cache, name, os.O_RDONLY)
 	if err != nil {
@@ -122,8 +122,8 @@ func exchange(root *os.Root, a, b string) error {
 	return unix.Renameat2(int(folderA.Fd()), path.Base(a), int(folderB.Fd()), path.Base(b), unix.RENAME_EXCHANGE)
 }
 
-// discard renames a kept package into a temporary folder, and returns that folder, which the caller must remove. A
-// package that is only partly removed, because this process is killed in between, so never counts as a package.
+// discard renames a kept package into a temporary folder, and returns that folder, which the caller must remove. So if
+// this process is killed during the removal, what is left does not count as a package.
 func (s *Store) discard(cache *os.Root, name string) (trash string) {
 	trash, err := makeTemporary(cache, "tmp/old-")
 	if err == nil {

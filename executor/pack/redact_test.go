@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// TestNoSecretIsTold: no error shows a password, however unusual, or the signature of a URL.
-func TestNoSecretIsTold(t *testing.T) {
+// TestErrorsHideSecrets: no error contains the password of a URL, however unusual, or its signature.
+func TestErrorsHideSecrets(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

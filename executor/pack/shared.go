@@ -69,7 +69,7 @@ func (s *Store) fetchShared(ctx context.Context, source Source) (content, error)
 	record := path.Join("urls", key)
 	var last origin
 	if !readRecord(cache, record, &last) {
-		last = origin{} // it may have a part of the record
+		last = origin{} // a failed read may leave a part of the record
 	}
 	var cached content
 	if source.accepts(last.Content) {
@@ -180,8 +180,8 @@ func (source Source) fileName(sum string, kind byte) string {
 	return sum + string(kind) + file
 }
 
-// accepts reports whether the source may use a content with this name. It may not use an unpacked archive if it needs
-// the archive whole, and no whole archive otherwise.
+// accepts reports whether the source may use a content with this name. A source that needs the archive whole may not
+// use an unpacked archive, and any other source may not use a whole archive.
 func (source Source) accepts(name string) bool {
 	isUnpacked := len(name) <= hex.EncodedLen(sha256.Size)
 	isWhole := !isUnpacked && name[hex.EncodedLen(sha256.Size)] == keptWhole

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// TestUnusedPackageGoesAtOnce: however long a package's removal takes, its name never leads to a part of it, which
-// an executor would take for the whole package after a kill.
+// TestUnusedPackageGoesAtOnce: however long a package's removal takes, its name never leads to a part of the package.
+// Otherwise, after a kill, another executor would take the part for the whole package.
 func TestUnusedPackageGoesAtOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1000
@@ -56,7 +56,7 @@ func TestUnusedPackageGoesAtOnce(t *testing.T) {
 		found, _ := os.ReadDir(dir)
 		after, err := os.Lstat(dir)
 		if err == nil && os.SameFile(before, after) && len(found) != n {
-			t.Fatalf("%d files of %d are there", len(found), n)
+			t.Fatalf("the name leads to %d files of %d", len(found), n)
 		}
 	}
 	mustHold(t, filepath.Join(cache, "content"), 0)
@@ -130,7 +130,7 @@ func TestFrozenExecutor(t *testing.T) {
 	})
 }
 
-// TestPipesInTheCache: a task can put pipes in the place of the store's own files.
+// TestPipesInTheCache: pipes that a task has put in the place of the store's own files do not block the store.
 func TestPipesInTheCache(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, []byte(body))

@@ -77,7 +77,7 @@ type entry struct {
 	done   chan struct{}
 
 	// These fields are set before done is closed.
-	Package           // with the note for the tasks that have waited
+	Package           // its Note is for the tasks that have waited for the fetch
 	name    string    // the name of the content; empty if Dir is private
 	version version   // the version of the file or of the server's answer
 	due     time.Time // the time of the next check with the server; zero means never
@@ -264,8 +264,8 @@ func (s *Store) stopWaiting(source Source, e *entry) {
 	}
 }
 
-// fetchCached gets the package from the shared folder, and sets the entry's fields. If another executor blocks that, it
-// fetches a copy for this executor.
+// fetchCached gets the package from the shared folder, and sets the entry's fields. If another executor holds a lock
+// for too long, it fetches a copy for this executor alone.
 func (s *Store) fetchCached(ctx context.Context, source Source, e *entry) error {
 	found, err := s.fetchShared(ctx, source)
 	if errors.Is(err, errLockHeld) {

@@ -111,9 +111,8 @@ func TestStoresShareAFolder(t *testing.T) {
 	}
 }
 
-// TestURLsShareAContent: executors that fetch one content from several URLs at the same time keep it once. None
-// replaces a package that another one has handed out already: a task that is being started in it would find it
-// gone.
+// TestURLsShareAContent: executors that fetch one content from several URLs at the same time keep it once. None of them
+// replaces a package that another one has handed out already, because a task may be starting in it.
 func TestURLsShareAContent(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, tarOf(t, plain("run.sh")))
@@ -270,7 +269,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// TestCancel: a fetch is cancelled when no task waits for it any more, and not before.
+// TestCancel: a fetch is cancelled when the last task that waits for it stops waiting, and not before.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	asked, ended, goOn := make(chan struct{}, 4), make(chan struct{}, 4), make(chan struct{})

@@ -26,7 +26,7 @@ var (
 	other      = "#!/bin/sh\n" + strings.Repeat("# something else\n", 15_000)
 )
 
-// TestURL: behaviours of servers, and their results.
+// TestURL checks the results of various behaviours of servers.
 func TestURL(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, plain("a"))
@@ -259,8 +259,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestNoWordOfAServerIsShown: a user who names a URL can't read the answer of a service that is no web server.
-func TestNoWordOfAServerIsShown(t *testing.T) {
+// TestAnswersOfOtherServicesAreHidden: a user who names a URL can't read the answer of a service that is no web server.
+func TestAnswersOfOtherServicesAreHidden(t *testing.T) {
 	t.Parallel()
 	limits := pack.Defaults()
 	limits.Tries = 1
@@ -298,7 +298,7 @@ func TestNoWordOfAServerIsShown(t *testing.T) {
 	}
 }
 
-// TestUnreachable: packages at an address that does not answer, or does not exist.
+// TestUnreachable checks the errors of packages at an address that does not answer, or does not exist.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -330,7 +330,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestFileURL: paths that are no file, and files that are too large.
+// TestFileURL checks the errors of paths that are no file, and of files that are too large.
 func TestFileURL(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
