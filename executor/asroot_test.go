@@ -23,7 +23,7 @@ func TestAsRootHostileProcesses(t *testing.T) {
 	hostileProcesses(t, 65534)
 }
 
-// TestAsRootExecutorOfAnotherUser: see executorOf.
+// TestAsRootExecutorOfAnotherUser is TestExecutorOfAnUser for another user, whose executor root starts.
 func TestAsRootExecutorOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -41,8 +41,8 @@ func TestAsRootDiskFull(t *testing.T) {
 	diskFull(t, work, limit)
 }
 
-// TestAsRootPodsFirstProcess: a job can neither kill nor stop the executor that is the first process of its container,
-// and what it leaves behind is reaped.
+// TestAsRootPodsFirstProcess: a job can neither kill nor stop the executor that is the first process of its container.
+// The executor reaps the processes that the job leaves behind.
 func TestAsRootPodsFirstProcess(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

@@ -10,10 +10,10 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestE1NoProcessBeforeItsWord: the executor starts no process of a task before the agent has accepted the update
+// TestE1NoProcessBeforeItsUpdate: the executor starts no process of a task before the agent has accepted the update
 // that the task begins. So a task that is lost without that update has never begun. This holds for the first tasks
 // of an executor, whether their package has to be fetched or not.
-func TestE1NoProcessBeforeItsWord(t *testing.T) {
+func TestE1NoProcessBeforeItsUpdate(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	begun := filepath.Join(t.TempDir(), "begun")
@@ -24,7 +24,7 @@ func TestE1NoProcessBeforeItsWord(t *testing.T) {
 	// When an update is refused the second time, the executor has done everything that it does before the answer.
 	a.until("two refusals", func() bool { return a.refused >= 2 })
 	if _, err := os.Stat(begun); err == nil {
-		t.Error("the process was made though its agent has no word of it")
+		t.Error("the process was started before the agent accepted the update")
 	}
 	a.mu.Lock()
 	a.refusing = false
@@ -35,10 +35,9 @@ func TestE1NoProcessBeforeItsWord(t *testing.T) {
 	}
 }
 
-// TestE1OneWordIsEnough: once the scheduler has acknowledged an update of the executor, a short task whose package
-// is here is reported by its end only, without an update for its begin. Until then the begin of each task is
-// reported.
-func TestE1OneWordIsEnough(t *testing.T) {
+// TestE1OneAcknowledgementIsEnough: once the scheduler has acknowledged an update of the executor, the executor reports
+// only the end of a short task whose package is in the cache. Until then it also reports the begin of each task.
+func TestE1OneAcknowledgementIsEnough(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	url := script(t, "exit 0")

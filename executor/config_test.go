@@ -35,8 +35,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestAgentSandboxIsThePathOnItsHost: if an executor's container has a file system of its own, its sandbox has
-// another path than in the agent's view; the agent's files API needs the agent's path.
+// TestAgentSandboxIsThePathOnItsHost: if an executor's container has a file system of its own, the sandbox has
+// different paths for the executor and for the agent. The agent's files API needs the agent's path.
 func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ directory, want string }{{"/var/lib/mesos/runs/R", "/var/lib/mesos/runs/R"},

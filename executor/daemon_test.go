@@ -99,7 +99,7 @@ func TestResidentEndsWhileIdle(t *testing.T) {
 		`[ -e `+once+` ] || { touch `+once+`; say "{\"type\":\"done\",\"run\":\"$run\"}"; exit 5; }`))
 	a.launch(task)
 	a.awaitRuns("d", wire.RunFinished, 2)
-	a.until("a word of the process that ended", func() bool {
+	a.until("a report of the process that ended", func() bool {
 		for _, u := range a.statesOf("d") {
 			if strings.Contains(u.GetMessage(),
 				"the resident process ended: exit status 5; it will be restarted in 0s") {
@@ -110,7 +110,7 @@ func TestResidentEndsWhileIdle(t *testing.T) {
 	})
 }
 
-// A kill ends the run under way, and the last update contains that run.
+// A kill ends the present run, and the last update contains that run.
 func TestDaemonKilledInARun(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{"one run": script(t, `echo $$; exec sleep 1000`),
@@ -152,7 +152,7 @@ func TestDaemonKilledWhileIdle(t *testing.T) {
 	}
 }
 
-// A kill with more grace than the task's own lets the run under way end; the shard fires no more.
+// After a kill with more grace than the task's own, the present run may end, and the shard does not fire again.
 func TestDaemonDrained(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(testing.TB, string) string{"one run": script, "resident": residentScript} {
@@ -318,8 +318,8 @@ touch `+once+`; echo '{"type":"hello","version":1}' >&4; read -r line <&3; echo 
 	}
 }
 
-// A resident program that asks for the time in seconds (Python's time.gmtime, which reads the kernel's coarse clock)
-// gets that of its fire or later. Without regard to that clock, most fires of a second show the one before.
+// A resident program that asks for the time in seconds gets the second of its fire or a later one. Python's time.gmtime
+// reads the kernel's coarse clock, which lags. If the executor ignored that, most runs would see the second before.
 func TestAResidentSeesTheSecondOfItsFire(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -11,14 +11,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// each is a cron expression for a fire every second.
-const each = "* * * * * ?"
+// everySecond is a cron expression for a fire every second.
+const everySecond = "* * * * * ?"
 
 // daemonOf returns a daemon's shard that fires every second.
 func daemonOf(id, url string) wire.Task {
 	task := taskOf(id, url)
 	task.Source, task.FireTime, task.ExecutionID, task.Attempt = "NORMAL_TRIGGER", time.Time{}, "standing", 1
-	task.Daemon = &wire.Daemon{Cron: each, TimeZone: "UTC"}
+	task.Daemon = &wire.Daemon{Cron: everySecond, TimeZone: "UTC"}
 	return task
 }
 

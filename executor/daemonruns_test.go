@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A run that takes too long is cancelled, and killed if it does not react; the shard goes on.
+// A run that takes too long is cancelled, and killed if it does not react. The shard continues with its next run.
 func TestDaemonTimeout(t *testing.T) {
 	t.Parallel()
 	deaf := script(t, `trap '' TERM; echo $$; while :; do sleep 0.05; done`)
@@ -61,7 +61,7 @@ func TestDaemonRetries(t *testing.T) {
 	}
 }
 
-// What is notable about a run that finished is reported with it, for a process of one run and a resident one.
+// A finished run is reported with notes, such as its memory, for a process of one run and for a resident process.
 func TestDaemonRunsHaveNotes(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{
@@ -108,7 +108,7 @@ func TestDaemonSampling(t *testing.T) {
 	}
 }
 
-// SINGLE_THREAD: only one run of a job's shards is under way at a time.
+// SINGLE_THREAD: only one run of a job's shards is in progress at a time.
 func TestDaemonSingleThread(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -200,8 +200,8 @@ func TestDaemonReportsWhatItsAgentMissed(t *testing.T) {
 	a.awaitRuns("d", wire.RunFinished, 1)
 }
 
-// If the supervisor is killed, the resident processes die: the update says so, and contains the run that was cut
-// off.
+// If the supervisor is killed, the resident processes die. The updates say so, and contain the run that was
+// interrupted.
 func TestResidentsDieWithTheSupervisor(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -44,8 +44,8 @@ func TestProcessesHaveOnlyTheirOwnDescriptors(t *testing.T) {
 	}
 }
 
-// If processes are started at the same time, it is noticed for each when it closes its end of the pipe, because no
-// other process holds that end.
+// The executor notices at once when a process closes its end of the pipe, even if processes are started at the same
+// time: no other process has that end open.
 func TestClosedPipesAreNoticedAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -29,8 +29,8 @@ func smallDisk(t *testing.T) (dir, limit string) {
 	return dir, ""
 }
 
-// TestDiskFull: a task that fills the disk fails with that reason; the executor survives, and goes on when there is
-// space.
+// TestDiskFull: a task that fills the disk fails with that reason. The executor survives, and runs tasks again when
+// there is space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	work, limit := smallDisk(t)
@@ -43,10 +43,10 @@ func diskFull(t *testing.T, work, limit string) {
 		return strings.Contains(cause, "the agent's disk is full") || strings.Contains(cause, "no space left") ||
 			limit != "" && strings.Contains(strings.ToLower(cause), "file")
 	}
-	// The beginning of an output without other files may be dropped in time, or not.
+	// If a task fills the disk with its output alone, the executor may drop the beginning of the output in time.
 	a.launch(taskOf("printer", script(t, limit+`head -c 100000000 /dev/zero`)))
-	a.untilOver("printer")
-	a.mustGoOn(t)
+	a.awaitEnd("printer")
+	a.checkWorks(t)
 	for _, body := range []string{
 		`head -c 100000000 /dev/zero >$TMPDIR/x`,
 		`for i in 1 2 3 4 5 6 7 8 9; do head -c 20000000 /dev/zero >$TMPDIR/$i || exit 7; done; echo file >&2; exit 1`,
@@ -55,7 +55,7 @@ func diskFull(t *testing.T, work, limit string) {
 		if _, status := a.await(body, mesos.TASK_FAILED); !full(status.Cause) {
 			t.Errorf("%s: %.300q", body, status.Cause)
 		}
-		a.mustGoOn(t)
+		a.checkWorks(t)
 	}
 	large := filepath.Join(t.TempDir(), "large.sh")
 	if err := os.WriteFile(large, []byte("#!/bin/sh\n"+strings.Repeat("#\n", 15_000_000)), 0o755); err != nil {
@@ -71,22 +71,22 @@ func diskFull(t *testing.T, work, limit string) {
 	} else {
 		a.await("large package", mesos.TASK_FINISHED)
 	}
-	a.mustGoOn(t)
+	a.checkWorks(t)
 
-	// While one task uses all the space, others may fail with that reason; then the executor goes on.
+	// While one task uses all the space, others may fail with that reason. The executor runs tasks again afterwards.
 	a.launch(taskOf("hog", script(t, limit+`head -c 100000000 /dev/zero >$TMPDIR/x; echo full >&2; exec sleep 1000`)))
 	a.await("hog", mesos.TASK_RUNNING)
 	eventually(t, "a full disk", func() bool { return diskUse(filepath.Join(a.sandbox, "tmp")) > 15<<20 })
 	unlucky := taskOf("unlucky", script(t, `echo needs space; head -c 1000000 /dev/zero >$TMPDIR/x`))
 	a.launch(unlucky)
-	a.untilOver("unlucky")
+	a.awaitEnd("unlucky")
 	a.kill("hog")
 	a.await("hog", mesos.TASK_KILLED)
-	a.mustGoOn(t)
+	a.checkWorks(t)
 }
 
-// untilOver waits for a task's end, whatever its state.
-func (a *fakeAgent) untilOver(id string) {
+// awaitEnd waits for a task's end, in any state.
+func (a *fakeAgent) awaitEnd(id string) {
 	a.t.Helper()
 	a.until("end of "+id, func() bool {
 		states := a.statesOf(id)
@@ -95,8 +95,8 @@ func (a *fakeAgent) untilOver(id string) {
 	})
 }
 
-// mustGoOn checks that the executor runs tasks, and that there is space for them.
-func (a *fakeAgent) mustGoOn(t *testing.T) {
+// checkWorks checks that the executor runs tasks, and that there is space for them.
+func (a *fakeAgent) checkWorks(t *testing.T) {
 	t.Helper()
 	eventually(t, "the disk is freed", func() bool {
 		var disk syscall.Statfs_t

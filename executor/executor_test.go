@@ -133,7 +133,7 @@ func TestFinishedTask(t *testing.T) {
 	waitGone(t, a.sandbox+"/packages/1")
 }
 
-// TestArguments: a command gets its own arguments, and after them the sharding context only if the task says so.
+// TestArguments: a command gets its own arguments and, if the task says so, the sharding context after them.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -77,13 +77,13 @@ type fakeAgent struct {
 	subscribed []mesosexec.Call_Subscribe
 	updates    []mesos.TaskStatus
 	acked      map[string]bool
-	refuse     int  // status for SUBSCRIBE, unless 0
-	connected  bool // the executor is subscribed since the agent's last start
-	silent     bool // acknowledges nothing
-	refused    int  // number of calls answered with 503
+	refuse     int  // the status with which it rejects SUBSCRIBE; 0 to accept
+	connected  bool // the executor has subscribed since the agent's last start
+	silent     bool // it acknowledges nothing
+	refused    int  // the number of rejected updates and reports
 	refusing   bool
 	reports    []wire.Report
-	deaf       bool // refuses reports, and counts them in refused
+	deaf       bool // it rejects reports, and counts them in refused
 	changed    chan struct{}
 }
 
@@ -99,13 +99,13 @@ func newAgent(t testing.TB, options ...option) *fakeAgent {
 	return newAgentIn(t, t.TempDir(), options...)
 }
 
-// newAgentIn does the same in the given work folder.
+// newAgentIn is newAgent in the given work folder.
 func newAgentIn(t testing.TB, work string, options ...option) *fakeAgent {
 	t.Helper()
 	return newAgentOver(t, nil, work, options...)
 }
 
-// newAgentOver does the same with TLS, if secure is not nil.
+// newAgentOver is newAgentIn with TLS, if secure is not nil.
 func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...option) *fakeAgent {
 	t.Helper()
 	a := &fakeAgent{
@@ -226,7 +226,7 @@ func (a *fakeAgent) listen(address string) {
 	go func() { _ = server.Serve(listener) }()
 }
 
-// stop makes the agent go away: connections break and new ones are refused.
+// stop breaks all connections to the agent, and refuses new ones until listen is called again.
 func (a *fakeAgent) stop() {
 	a.mu.Lock()
 	server := a.server

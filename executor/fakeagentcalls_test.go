@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// until waits until seen, which is called under the lock, returns true.
+// until waits until seen returns true. It calls seen while it holds mu.
 func (a *fakeAgent) until(what string, seen func() bool) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)

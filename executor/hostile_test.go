@@ -16,10 +16,10 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// eventually waits until holds returns true.
-func eventually(t testing.TB, what string, holds func() bool) {
+// eventually waits until condition returns true.
+func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(deadline); !holds(); <-time.After(2 * time.Millisecond) {
+	for end := time.Now().Add(deadline); !condition(); <-time.After(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not in %v: %s", deadline, what)
 		}
@@ -46,7 +46,7 @@ func (v victim) mustBeWhole(t testing.TB) {
 	t.Helper()
 	entries, _ := os.ReadDir(v.dir)
 	if text, err := os.ReadFile(v.file); err != nil || string(text) != "precious" || len(entries) != 1 {
-		t.Errorf("the victim holds %v, its file %.100q (%v)", entries, text, err)
+		t.Errorf("the victim contains %v, its file %.100q (%v)", entries, text, err)
 	}
 }
 
@@ -99,7 +99,7 @@ func filesIn(dir string) (n int) {
 // own is a shell function that finds the file of one of the script's streams.
 const own = `own() { readlink /proc/$$/fd/$1; }; `
 
-// hostileScripts are tasks that harm at most themselves. Those that are killed never end by themselves.
+// hostileScripts are tasks that may harm only themselves. Those whose state is TASK_KILLED never end by themselves.
 var hostileScripts = []struct {
 	name, script string
 	state        mesos.TaskState
@@ -216,9 +216,9 @@ func hostileProcesses(t *testing.T, user uint32) {
 	eventually(t, "only the executor, its supervisor and the neighbour run",
 		func() bool { return len(inSession(a.cmd.Process.Pid)) == 3 })
 	if !alive(neighbourPID) {
-		t.Error("another task was hit")
+		t.Error("another task was killed")
 	}
-	// Later tasks find everything in order.
+	// Later tasks find their folders as they should be.
 	for i := range 20 {
 		a.launch(taskOf(fmt.Sprint("after ", i),
 			script(t, `set -e; test -d $TMPDIR; test ! -L $TMPDIR; test -z "$(ls -A $TMPDIR)"; echo x >$TMPDIR/x; test ! -e $TMPDIR/../../tasks/$$; echo fine`)))
@@ -234,7 +234,7 @@ func hostileProcesses(t *testing.T, user uint32) {
 	eventually(t, "little is kept", func() bool { return diskUse(a.sandbox) < 80<<20 })
 }
 
-// as runs the executor as a user, to whom the folders are given.
+// as makes the executor run as a user, and makes the user the owner of the folders.
 func as(t testing.TB, user uint32, folders ...string) option {
 	return func(c *exec.Cmd) {
 		if user == uint32(os.Geteuid()) {
@@ -258,8 +258,8 @@ func as(t testing.TB, user uint32, folders ...string) option {
 	}
 }
 
-// TestTaskPutsPipesAhead: a task that puts pipes in the place of the next tasks' output harms none of them, and can
-// be killed.
+// TestTaskPutsPipesAhead: a task that creates pipes in the place of the output of later tasks does not affect these,
+// and can be killed.
 func TestTaskPutsPipesAhead(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

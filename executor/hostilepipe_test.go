@@ -56,7 +56,7 @@ func TestHostilePipes(t *testing.T) {
 	}
 	a.mu.Unlock()
 	if held := memoryOf(t, a.cmd.Process.Pid, "VmHWM"); held > 100<<20 {
-		t.Errorf("the executor held %d MB", held>>20)
+		t.Errorf("the executor used %d MB", held>>20)
 	}
 }
 

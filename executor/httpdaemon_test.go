@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A daemon of requests: each fire sends the request, the server's answer is the result of the run, and a kill or a
-// timeout cuts the request off.
+// A daemon can be an HTTP request: each fire sends the request, the server's answer is the result of the run, and a
+// kill or a timeout interrupts the request.
 func TestRequestDaemon(t *testing.T) {
 	t.Parallel()
 	var shutdown atomic.Int64

@@ -19,7 +19,7 @@ func asRequest(task wire.Task, url string) wire.Task {
 	return task
 }
 
-// A task that is a request has the same states, output and causes as any other, and needs no package.
+// A task that is an HTTP request has the same states, output and causes as any other task, and needs no package.
 func TestRequestTasks(t *testing.T) {
 	t.Parallel()
 	shutdown := make(chan struct{}, 1)

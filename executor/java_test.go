@@ -7,8 +7,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// A JVM has the job's time zone, and the reason of its failure has its exceptions without their frames, paths without
-// the task's folders, and its output instead of its notices.
+// A JVM gets the job's time zone. The cause of its failure contains its exceptions without their frames, paths without
+// the task's folders, and no notices of the JVM.
 func TestAJVM(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

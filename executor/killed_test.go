@@ -17,8 +17,8 @@ func (a *fakeAgent) killIn(id string, grace time.Duration) {
 	}})
 }
 
-// TestKillWhileProcessesBegin: a kill reaches a task in any state, also while its process is being started and is
-// not known yet. Of the tasks that are launched here, some are always in that state.
+// TestKillWhileProcessesBegin: a kill reaches a task in any state, even while its process is being started and is not
+// known yet. The test kills so many tasks that some are always in that state.
 func TestKillWhileProcessesBegin(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -100,7 +100,8 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	}
 }
 
-// TestX6Refused: if the agent does not know the executor, its tasks may run on other agents, so they are stopped.
+// TestX6Refused: if the agent no longer knows the executor, the tasks may already run on other agents, so the executor
+// ends them.
 func TestX6Refused(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -64,11 +64,12 @@ func (tr trial) run(args ...string) (status int, stdout, stderr string) {
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		tr.t.Fatal(err)
 	}
-	tr.empty(c)
+	tr.checkEmpty(c)
 	return c.ProcessState.ExitCode(), out.String(), log.String()
 }
 
-func (tr trial) empty(c *exec.Cmd) {
+// checkEmpty checks that a command has left nothing in its TMPDIR.
+func (tr trial) checkEmpty(c *exec.Cmd) {
 	tr.t.Helper()
 	left, err := os.ReadDir(strings.TrimPrefix(c.Env[1], "TMPDIR="))
 	if err != nil || len(left) > 0 {
@@ -159,8 +160,8 @@ func TestRunByHand(t *testing.T) {
 	}
 }
 
-// A try of root says that a server would run the job as another user, unless it names one.
-func TestAsRootATrySaysWhichUserAServerTakes(t *testing.T) {
+// If root runs a shard manually without --run-as, a warning says that a server would run the job as another user.
+func TestAsRootRunByHandSaysWhichUserAServerTakes(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
 	for user, want := range map[string]bool{"": true, "root": false, "nobody": false} {
@@ -176,7 +177,7 @@ func TestAsRootATrySaysWhichUserAServerTakes(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the shard as a kill does: with its grace, and no process is left.
+// Ctrl-C ends the shard as a kill does: the process has its grace period, and no process is left.
 func TestRunByHandIsInterrupted(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t, nil)
@@ -209,7 +210,7 @@ sleep 60 & wait`)
 		t.Errorf("status %d, %q, %q", c.ProcessState.ExitCode(), rest, log.String())
 	}
 	mustBeEmpty(t, c.Process.Pid)
-	tr.empty(c)
+	tr.checkEmpty(c)
 }
 
 func ignoreExit(err error) error {

@@ -53,15 +53,15 @@ func hideFrom(t testing.TB, cmd *exec.Cmd, places isolation.Places) {
 	if err := places.Start(attr, &cmd.Env, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if as := attr.Credential; as != nil { // the user can't map his own groups
+	if as := attr.Credential; as != nil { // this user can't map its own groups
 		as.NoSetGroups = true
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: int(as.Uid), HostID: int(as.Uid), Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: int(as.Gid), HostID: int(as.Gid), Size: 1}}
 	}
 }
 
-// TestProcessesAreBounded: a task may have only its number of processes, unless it runs as root, for whom the
-// kernel has no such limit. Other tasks of the executor go on, and new ones can be started.
+// TestProcessesAreBounded: a task may have only its number of processes, unless it runs as root, for whom the kernel
+// has no such limit. Other tasks of the executor continue, and new ones can be started.
 func TestProcessesAreBounded(t *testing.T) {
 	for name, hide := range map[string]bool{"as its user": false, "in a namespace": true} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,8 @@ func TestAsRootACheckSeesWhatJobsSee(t *testing.T) {
 	}
 }
 
-// TestAsRootAnUnreadablePackageSaysForWhom: the URL is right, and the server's own user could read the file.
+// TestAsRootAnUnreadablePackageSaysForWhom: a check names the user who can't read the package, because the URL is right
+// and the server's own user could read the file.
 func TestAsRootAnUnreadablePackageSaysForWhom(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

@@ -167,7 +167,7 @@ func TestCheckPackage(t *testing.T) {
 	}
 }
 
-// TestACheckLooksAtEveryWord: files that a command names after its first word.
+// TestACheckLooksAtEveryWord: a check also finds missing files that a command names after its first word.
 func TestACheckLooksAtEveryWord(t *testing.T) {
 	t.Parallel()
 	const script = "#!/bin/sh\nexit 0\n"
@@ -239,8 +239,8 @@ func TestACheckLooksAtEveryWord(t *testing.T) {
 	}
 }
 
-// TestACheckOfLinksAndWholeArchives: what an absolute link leads to is not looked at, and an archive that the command
-// names is there whole.
+// TestACheckOfLinksAndWholeArchives: a check does not follow absolute links, and keeps an archive that the command
+// names whole.
 func TestACheckOfLinksAndWholeArchives(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -285,8 +285,8 @@ func TestACheckOfLinksAndWholeArchives(t *testing.T) {
 	}
 }
 
-// TestACheckOfAWrongName: the name that was meant is suggested, also if the package is that file, and although the
-// program that reads it is missing.
+// TestACheckOfAWrongName: a check suggests the name that was probably meant, even if the package is that file, and even
+// if the program that reads it is missing.
 func TestACheckOfAWrongName(t *testing.T) {
 	t.Parallel()
 	var jar bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// A link of the package to a program of the machine, as in a virtual environment, is found with the rights of the jobs'
-// user, although that user can't reach the folder of the check.
+// A check follows a package's links to programs of the machine, as in a virtual environment, with the rights of the
+// jobs' user, even if that user can't reach the folder of the check.
 func TestCheckOfLinksToTheMachine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

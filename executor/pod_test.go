@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// TestPod: the exit status of a container, its output, and its termination message.
+// TestPod checks the exit status of a container, its output, and its termination message.
 func TestPod(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,8 +88,8 @@ func onlyRequest(task *wire.Task, url, method string) {
 	task.HTTP = &wire.HTTP{URL: url, Method: method, ConnectTimeoutMillis: 60_000, ReadTimeoutMillis: 60_000}
 }
 
-// TestPodFetches: a fetch in the container itself is reported at its beginning and at its end; without a fetch
-// there is no such record.
+// TestPodFetches: a fetch in the container itself is reported at its beginning and at its end. Without a fetch there is
+// no such record.
 func TestPodFetches(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, podDir(t), taskOf("t", script(t, `cat "$ELASTICJOB_PACKAGE_DIR"/job.sh >/dev/null && pwd`)), nil)
@@ -158,7 +158,7 @@ func TestPodImage(t *testing.T) {
 	}
 }
 
-// TestPodTaskInAFile: the description of a task with secrets is in a file.
+// TestPodTaskInAFile: a container can read the description of its task, which has secrets, from a file.
 func TestPodTaskInAFile(t *testing.T) {
 	t.Parallel()
 	task := taskOf("t", script(t, `echo "${#BIG} $ELASTICJOB_TASK_FILE"`))
@@ -225,8 +225,8 @@ while [ ! -e $MARK ]; do sleep 0.02; done; echo " and on"`))
 	}
 }
 
-// TestPodDaemon: each run of a daemon's shard is reported in the output at once; the termination message has the
-// last run and the counts.
+// TestPodDaemon: each run of a daemon's shard is reported in the output at once. The termination message has the last
+// run and the counts.
 func TestPodDaemon(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

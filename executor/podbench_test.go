@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// BenchmarkPod measures the whole life of a container whose job writes a line: of the job without an executor, and
-// of an executor that runs it, without a fetch.
+// BenchmarkPod measures the whole life of a container whose job writes a line: of the job alone, and of an executor
+// that runs the job without a fetch.
 func BenchmarkPod(b *testing.B) {
 	task := wire.Task{TaskID: "t", JobName: "job", Total: 1, Source: "TRIGGER",
 		Command: []string{"/bin/echo", "begun"}}

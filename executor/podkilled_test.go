@@ -15,8 +15,8 @@ import (
 	wait "github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// TestPodKilled: a signal to the container's first process kills its task with the task's grace, whatever the task
-// does.
+// TestPodKilled: a signal to the container's first process kills its task with the task's grace, in every phase of the
+// task.
 func TestPodKilled(t *testing.T) {
 	t.Parallel()
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -94,7 +94,7 @@ func TestPodReapsOrphans(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, podDir(t), taskOf("t",
 		script(t, "for i in 1 2 3 4 5; do (true &); done; echo left; trap 'exit 0' TERM; sleep 1000 & wait")), nil)
-	p.said("left")
+	p.awaitText("left")
 	wait.Works(t, "no zombie", func() error {
 		stats, err := filepath.Glob("/proc/[0-9]*/stat")
 		for _, stat := range stats {
@@ -109,8 +109,8 @@ func TestPodReapsOrphans(t *testing.T) {
 	p.endsBy(syscall.SIGTERM, "left\n", "killed")
 }
 
-// TestPodDrained: a daemon's shard that is drained ends after the run under way; if it is killed in the meantime,
-// it ends at once.
+// TestPodDrained: a daemon's shard that is drained ends after its present run. If it is killed in the meantime, it ends
+// at once.
 func TestPodDrained(t *testing.T) {
 	t.Parallel()
 	for name, killed := range map[string]bool{"ends by itself": false, "killed": true} {
@@ -125,7 +125,7 @@ func TestPodDrained(t *testing.T) {
 			task.KillGraceMillis = 50
 			p := startPod(t, podDir(t), task,
 				func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_DRAIN_FILE="+drain) })
-			p.said("runs")
+			p.awaitText("runs")
 			if err := os.WriteFile(drain, []byte("the job is paused\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -33,15 +33,15 @@ func leaseServer(t *testing.T) (url string) {
 	return s.URL
 }
 
-// TestPodHangsBeyondItsLease checks that an exclusive task ends with its lease although its pod's first process is
-// stopped (rule K5). The pod reports that once this process goes on.
+// TestPodHangsBeyondItsLease checks that an exclusive task ends with its lease even if its pod's first process is
+// stopped (rule K5). That process reports the end when it continues.
 func TestPodHangsBeyondItsLease(t *testing.T) {
 	t.Parallel()
 	task := taskOf("t", script(t, "echo process $$ begins; sleep 1000 & wait"))
 	task.KillGraceMillis = 100
 	task.Lease = &lease.Grant{Seconds: 2, Holder: "x", Key: "k", URLs: []string{leaseServer(t)}}
 	p := startPod(t, podDir(t), task, nil)
-	p.said("begins")
+	p.awaitText("begins")
 	p.mu.Lock()
 	_, after, _ := strings.Cut(p.text.String(), "process ")
 	p.mu.Unlock()
@@ -54,7 +54,7 @@ func TestPodHangsBeyondItsLease(t *testing.T) {
 		if os.IsNotExist(err) {
 			return nil
 		}
-		return &unwanted{text: "process " + process + " is there"}
+		return &unwanted{text: "process " + process + " is still running"}
 	})
 	if _, left := p.end(); !left.LeaseLost {
 		t.Errorf("got %+v", left)

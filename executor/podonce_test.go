@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// untilShot is a script that reports that it ran, and ends with its executor, as in a container.
+// untilShot is a script that writes that it ran, and ends with its executor, as in a container.
 const untilShot = "echo ran; read -r _ <&3"
 
 // TestPodStartedTwice: a second container begins no task that a first one has begun, whatever its kind, and reports
@@ -57,13 +57,13 @@ func TestPodStartedTwice(t *testing.T) {
 			if tt.task.HTTP != nil {
 				<-shutdown
 			} else {
-				p.said("ran")
+				p.awaitText("ran")
 			}
-			p.shot()
+			p.shoot()
 			if tt.between != nil {
 				tt.between()
 			}
-			startPod(t, dir, tt.task, nil).isSecond()
+			startPod(t, dir, tt.task, nil).mustRefuse()
 		})
 	}
 	t.Cleanup(func() {
@@ -73,9 +73,9 @@ func TestPodStartedTwice(t *testing.T) {
 	})
 }
 
-// shot kills the container's first process, and with it everything in the container. The termination message must be
-// white space, not empty: if it were empty, the kubelet would take the job's output instead.
-func (p *podTry) shot() {
+// shoot kills the container's first process, and with it everything in the container. The termination message must be
+// white space. If it were empty, the kubelet would use the job's output instead.
+func (p *podTry) shoot() {
 	p.t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
 		p.t.Fatal(err)
@@ -91,10 +91,11 @@ func (p *podTry) shot() {
 	}
 }
 
-// isSecond waits for the end of a container, which must find that its task was begun before.
-func (p *podTry) isSecond() {
+// mustRefuse waits for the end of a container, which must refuse to run the task because it was begun before.
+func (p *podTry) mustRefuse() {
 	p.t.Helper()
-	defer time.AfterFunc(deadline, func() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }).Stop() // ends one that runs
+	// The signal ends a container that wrongly runs the task.
+	defer time.AfterFunc(deadline, func() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }).Stop()
 	status, left := p.end()
 	const why = "its container was started a second time"
 	if status != 125 || !left.SupervisorLost || !strings.Contains(left.Cause, why) || !left.StartTime.IsZero() ||
@@ -119,8 +120,8 @@ func TestPodKilledWhileItBegins(t *testing.T) {
 				t.Fatal("it has not begun: ", err)
 			}
 		}
-		p.shot()
-		startPod(t, dir, task, nil).isSecond()
+		p.shoot()
+		startPod(t, dir, task, nil).mustRefuse()
 	}
 }
 
@@ -147,9 +148,9 @@ func TestPodKilledInItsFetch(t *testing.T) {
 			dir, task := podDir(t), taskOf("t", server.URL+"/job.sh")
 			first := startPod(t, dir, task, nil, args...)
 			waitForPart(t, dir, job[:12])
-			first.shot()
+			first.shoot()
 			if args != nil {
-				for range 2 { // the second time the package is there
+				for range 2 { // the second time the package has been fetched
 					if status, left := startPod(t, dir, task, nil, args...).end(); status != 0 ||
 						len(left.PackageSHA256) != 64 {
 						t.Fatalf("status %d, %+v", status, left)
@@ -191,7 +192,7 @@ func waitForPart(t *testing.T, dir, content string) {
 			return
 		}
 	}
-	t.Fatal("no part of the package came")
+	t.Fatal("no part of the package has arrived")
 }
 
 // TestAsRootPodWithoutSpace: without space for the marker the task fails before it has begun, and the error says

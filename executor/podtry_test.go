@@ -37,8 +37,8 @@ func podDir(t *testing.T) string {
 	return dir
 }
 
-// startPod starts a container; change can change its environment, args are further arguments. It starts in
-// the folder /, unless change sets another.
+// startPod starts a container in the folder /. change, if not nil, can change the command, such as its environment or
+// its folder. args are additional arguments.
 func startPod(t *testing.T, dir string, task wire.Task, change func(*exec.Cmd), args ...string) *podTry {
 	t.Helper()
 	data, err := task.Encode()
@@ -85,7 +85,7 @@ func startPod(t *testing.T, dir string, task wire.Task, change func(*exec.Cmd), 
 	return p
 }
 
-// until waits until good accepts what the container has written.
+// until waits until good returns true for the text and the records that the container has written.
 func (p *podTry) until(what string, good func(text string, records []wire.PodRecord) bool) {
 	p.t.Helper()
 	wait.Works(p.t, what, func() error {
@@ -112,8 +112,8 @@ func (u *unwanted) Error() string {
 	return text
 }
 
-// said waits for a text in stdout.
-func (p *podTry) said(text string) {
+// awaitText waits for a text in stdout.
+func (p *podTry) awaitText(text string) {
 	p.t.Helper()
 	p.until("output "+text, func(got string, _ []wire.PodRecord) bool { return strings.Contains(got, text) })
 }

@@ -52,7 +52,7 @@ func asNobody(t testing.TB) option {
 	}
 }
 
-// TestAsRootTasksRunAsAnotherUser: the user and groups of tasks, and their rights in each folder.
+// TestAsRootTasksRunAsAnotherUser checks the user and groups of tasks, and their rights in each folder.
 func TestAsRootTasksRunAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -114,7 +114,7 @@ func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 	info, err := os.Stat(precious)
 	text, readErr := os.ReadFile(filepath.Join(precious, "file"))
 	if err != nil || readErr != nil || string(text) != "precious" || info.Mode().Perm() != 0o700 {
-		t.Errorf("behind the links: %v, %q, %v, %v", info.Mode(), text, err, readErr)
+		t.Errorf("the targets of the links: %v, %q, %v, %v", info.Mode(), text, err, readErr)
 	}
 	entries, err := os.ReadDir(precious)
 	if err != nil || len(entries) != 1 {
@@ -179,14 +179,15 @@ func TestWhoTasksCannotRunAs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.asRoot != (os.Geteuid() == 0) && c.asRoot {
-				return // .ci/run also runs this as root
+				return // .ci/run also runs the test as root
 			}
 			whoCannot(t, c.asRoot, c.user, c.want)
 		})
 	}
 }
 
-// TestAsRootAFolderThatTheUserCannotEnterIsNamed: see isolation.Account.Reaches.
+// TestAsRootAFolderThatTheUserCannotEnterIsNamed: if the user of tasks can't enter a folder of the executor, each task
+// fails, and the cause names the folder (see isolation.Account.Reaches).
 func TestAsRootAFolderThatTheUserCannotEnterIsNamed(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -265,8 +266,8 @@ func TestAnotherFolderIsNotHidden(t *testing.T) {
 	}
 }
 
-// TestPackagesAreWhatTheirUserCanRead: no task gets a file as its package that its user can't read, or that is
-// hidden from it.
+// TestPackagesAreWhatTheirUserCanRead: a task can't have a package file that its user can't read, or that is hidden
+// from the task.
 func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)
@@ -302,8 +303,8 @@ func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	}
 }
 
-// TestAsRootNothingOfAnotherUsersTaskIsLeft: processes that have left their task's session and dropped its
-// environment end with the task, although other tasks run.
+// TestAsRootNothingOfAnotherUsersTaskIsLeft: processes that have left their task's session and dropped its environment
+// end with the task, even while other tasks run.
 func TestAsRootNothingOfAnotherUsersTaskIsLeft(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

@@ -75,8 +75,8 @@ func TestSecretsByHand(t *testing.T) {
 	}
 }
 
-// TestTasksOfAnotherAppAreRefused: an executor is for the app that its id names; it reads and runs nothing for a
-// task of another app.
+// TestTasksOfAnotherAppAreRefused: an executor is for the app that its id names. It reads and runs nothing for a task
+// of another app.
 func TestTasksOfAnotherAppAreRefused(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -114,7 +114,7 @@ func TestTasksOfAnotherAppAreRefused(t *testing.T) {
 }
 
 // TestAnExecutorSeesItsAppsSecretsOnly: if the data folder is hidden, an executor does not see the secrets of other
-// apps, by any path. It sees those of its own app, also files that are created later.
+// apps, by any path. It sees those of its own app, even files that are created later.
 func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
 	t.Parallel()
 	for name, app := range map[string]string{

@@ -55,14 +55,14 @@ func TestOutputIsKept(t *testing.T) {
 	run(20, mesos.TASK_FINISHED, small)
 	eventually(t, "6 tasks of 20 are kept", func() bool { return slices.Equal(kept(), []int{15, 16, 17, 18, 19, 20}) })
 	run(3, mesos.TASK_FINISHED, large)
-	eventually(t, "two large ones, or what was cut of them", func() bool {
+	eventually(t, "at most two large outputs are kept", func() bool {
 		return len(kept()) <= 2 && diskUse(filepath.Join(a.sandbox, "tasks")) <= 1<<20+8<<10
 	})
 	before := kept()
 	if before[len(before)-1] != 23 {
-		t.Errorf("the last one isn't kept, but %v", before)
+		t.Errorf("the output of the last task isn't kept, but of %v", before)
 	}
-	// The last removal of old output may still be under way. A task that fails without output displaces no output.
+	// The last removal of old output may still be in progress. A task that fails without output displaces no output.
 	for range 3 {
 		run(20, mesos.TASK_FAILED, "file:///no/such/package")
 		after := kept()
@@ -74,7 +74,7 @@ func TestOutputIsKept(t *testing.T) {
 		}
 		before = after
 	}
-	t.Errorf("failed ones have changed what is kept, which is now %v", kept())
+	t.Errorf("failed tasks have displaced output; kept is now that of %v", kept())
 }
 
 func TestBadSettings(t *testing.T) {
@@ -170,7 +170,7 @@ func TestPackageSettings(t *testing.T) {
 	}
 }
 
-// TestBombSettings: the limits that only a large package reaches apply too.
+// TestBombSettings: the limits that only a large package can reach also apply.
 func TestBombSettings(t *testing.T) {
 	t.Parallel()
 	var buffer bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// BenchmarkTasks runs tasks as the executor's user and, for root, as another user and as one from whom a folder is
-// hidden.
+// BenchmarkTasks runs tasks as the executor's user. If root runs it, it also runs tasks as another user, with and
+// without a hidden folder.
 func BenchmarkTasks(b *testing.B) {
 	b.Run("own", func(b *testing.B) { benchmarkTasks(b, newAgent(b)) })
 	if os.Geteuid() != 0 {

@@ -52,7 +52,7 @@ func TestTransientWithHello(t *testing.T) {
 	}
 }
 
-// A process learns its share of memory and CPUs. That it used far more memory is told, also if it succeeded.
+// A process learns its share of memory and CPUs. If it used far more memory, its status says so, even if it succeeded.
 func TestMemoryShare(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -69,7 +69,7 @@ func TestMemoryShare(t *testing.T) {
 	}
 }
 
-// A killed task keeps what its process said at its end, and its last progress.
+// The last update of a killed task contains what its process said at its end, and its last progress.
 func TestLastWordsOfKilledTasks(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -118,8 +118,8 @@ func TestLastProgress(t *testing.T) {
 	}
 }
 
-// A process that reads its pipe, and whose hello does not come, is told apart from one that does not use its pipe.
-func TestMissingHelloIsTold(t *testing.T) {
+// A process that reads its pipe but sends no hello is reported, unlike a process that does not use its pipe.
+func TestMissingHelloIsReported(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	reads := script(t, `read -r line <&3; exec sleep 1000`)
@@ -147,8 +147,8 @@ func TestMissingHelloIsTold(t *testing.T) {
 	}
 }
 
-// What a process gets wrong in the protocol is shown while it waits in vain, and in the reason of its end.
-func TestProtocolMistakesAreTold(t *testing.T) {
+// A mistake of a process in the protocol is reported as progress while the process runs, and in the cause of its end.
+func TestProtocolMistakesAreReported(t *testing.T) {
 	t.Parallel()
 	const end = `; while read -r line <&3; do :; done; exec sleep 1000`
 	a := newAgent(t)

@@ -12,9 +12,9 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestL8UnreachableIsTold: if a package's host was not reached, the status names it. If it was reached, the status
-// says that it gave no good answer for the URL, at once or after the limit for the first byte.
-func TestL8UnreachableIsTold(t *testing.T) {
+// TestL8UnreachableIsReported: if a package's host was not reached, the status names the host. If it was reached, the
+// status says that the host gave no proper answer for the URL, at once or after the limit for the first byte.
+func TestL8UnreachableIsReported(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {

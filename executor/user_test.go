@@ -20,8 +20,9 @@ func TestExecutorOfAnUser(t *testing.T) {
 	}
 }
 
-// executorOf: an agent's work folder usually belongs to root, and each sandbox to its executor's user. Executors of
-// several users share no cache. An executor that can't create one in the work folder has one in its sandbox.
+// executorOf checks where a user's executor has its cache. An agent's work folder usually belongs to root, and each
+// sandbox to its executor's user. Executors of several users share no cache. An executor that can't create a cache in
+// the work folder has one in its sandbox.
 func executorOf(t *testing.T, user uint32) {
 	of := fmt.Sprint("elasticjob-cache-", user)
 	for name, c := range map[string]struct {

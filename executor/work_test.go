@@ -154,9 +154,9 @@ func TestJobThatChangesItsPackage(t *testing.T) {
 	}
 }
 
-// TestPackageIsToldByItsSum: each attempt's status has the checksum of its package, also when the content of the
-// URL changes.
-func TestPackageIsToldByItsSum(t *testing.T) {
+// TestStatusHasTheChecksum: each attempt's status has the checksum of its package, even if the content of the URL
+// changes.
+func TestStatusHasTheChecksum(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "job.sh")
 	a := newAgent(t, env("ELASTICJOB_PACKAGE_CHECK", "1ns"))
@@ -176,8 +176,8 @@ func TestPackageIsToldByItsSum(t *testing.T) {
 	}
 }
 
-// TestKeepFailed: the working folders of the newest failed tasks are kept, as many as configured, and no others. A
-// job's own number counts for the job alone; the reason says where the folder is.
+// TestKeepFailed: the working folders of the newest failed tasks are kept, as many as configured, and no others. If a
+// job has its own number, only its tasks count for that. The cause says where the folder is.
 func TestKeepFailed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
