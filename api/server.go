@@ -221,7 +221,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL = &u
 	}
 	if r.Body != nil {
-		// Only a copy gets the other body: how net/http handles the unread rest depends on the type of the original's.
+		// The bounded body goes into a copy of the request, because net/http handles the unread rest of a body by the
+		// type of the original request's Body.
 		r = r.WithContext(r.Context())
 		r.Body = request.BoundBody(w, r)
 	}
@@ -229,8 +230,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Serve answers requests on l until ctx ends. Then it ends streams, and waits up to ShutdownGrace for all other
-// requests. // It returns nil if no request had to be cut off. It closes l. Serve and ServeSocket may each be called
-// once. While there are no users, a listener that other machines can reach serves only public routes.
+// requests. It returns nil if no request had to be cut off, and an error if l fails before ctx ends. It closes l. Serve
+// and ServeSocket may each be called once. While there are no users, a listener that other machines can reach serves
+// only public routes.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	reachable := ok && !tcp.IP.IsLoopback()

@@ -17,8 +17,8 @@ import (
 // OpenID logs users in through an OpenID provider; *oidc.Provider implements it. An error that clients may see has a
 // method Code, which returns a key of openIDStatus.
 type OpenID interface {
-	// Begin starts a login. It returns the value of a cookie for the browser, and the address to which the browser is
-	// redirected.
+	// Begin starts a login. It returns the address to which the browser is redirected, and the value of a cookie for
+	// the browser.
 	Begin() (address, cookie string, err error)
 	// Finish completes a login and returns the user. It takes the cookie's value and the query of the callback.
 	Finish(ctx context.Context, cookie string, query url.Values) (auth.Principal, error)

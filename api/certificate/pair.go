@@ -144,7 +144,7 @@ func checkPEM(text []byte) error {
 		read++
 	}
 	if read < begun {
-		return fmt.Errorf("of the %d certificates that begin in it %d are cut off", begun, begun-read)
+		return fmt.Errorf("%d of its %d certificates are cut off", begun-read, begun)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ const (
 )
 
 // events streams changes as server-sent events. The stream ends when the client disconnects, when the server shuts
-// down or loses the leadership, and when the client's login or token expires. Browsers then reconnect by themselves.
+// down or loses the leadership, or when the client's login or token expires. Browsers then reconnect by themselves.
 func (h *Handlers) events(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)

@@ -17,18 +17,18 @@ import (
 
 // cordonBody is the body of a request to cordon a machine.
 type cordonBody struct {
-	// Reason says why, for people.
+	// Reason tells other users why the machine is cordoned.
 	Reason string `json:"reason"`
-	// Until is when the cordon ends by itself; without it, it has no end.
+	// Until is when the cordon ends by itself. If it is zero, the cordon lasts until a request ends it.
 	Until time.Time `json:"until,omitzero"`
-	// Force cordons a host that no leader has seen yet.
+	// Force also cordons a host that no leader has seen yet.
 	Force bool `json:"force,omitempty"`
 }
 
 // drainBody is the body of a request to drain a machine.
 type drainBody struct {
 	cordonBody
-	// DeadlineSeconds is after what time the rest is stopped; without it, never.
+	// DeadlineSeconds is the time after which the remaining tasks are stopped. If it is 0, they are never stopped.
 	DeadlineSeconds int `json:"deadlineSeconds,omitempty"`
 }
 
@@ -72,7 +72,7 @@ func (h *Handlers) cordonRequest(machine string, f *request.Form) operator.Cordo
 		Force: f.Flag("force")}
 }
 
-// drain cordons a machine and empties it.
+// drain cordons a machine and begins to empty it.
 func (h *Handlers) drain(c *gin.Context) (any, error) {
 	machine, err := machineInPath(c)
 	if err != nil {
@@ -99,16 +99,16 @@ func (h *Handlers) uncordon(c *gin.Context) (any, error) {
 	return h.Scheduler.Uncordon(c.Request.Context(), caller.ScopeOf(c.Request.Context()), machine)
 }
 
-// deadBody is the body of a statement that a machine is gone for good.
+// deadBody is the body of a request to declare a machine dead.
 type deadBody struct {
-	// Reason says why, for people.
+	// Reason tells other users why the machine was declared dead.
 	Reason string `json:"reason,omitempty"`
-	// Force makes the statement count although the machine was heard a moment ago.
+	// Force declares the machine dead even if it answered a moment ago.
 	Force bool `json:"force,omitempty"`
 }
 
-// dead ends everything that ran on a machine.
-func (h *Handlers) dead(c *gin.Context) (any, error) {
+// declareDead declares a machine dead: all attempts on it end.
+func (h *Handlers) declareDead(c *gin.Context) (any, error) {
 	machine, err := machineInPath(c)
 	if err != nil {
 		return nil, err

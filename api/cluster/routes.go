@@ -31,12 +31,12 @@ type Scheduler interface {
 	Follow(ctx context.Context, scope explain.Scope) (*view.Stream, error)
 	// Reconcile reconciles the tasks with the cluster. It fails with TooSoon if it was requested a moment ago.
 	Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error
-	// Cordon and Uncordon change the cordon of a machine, and return the machine then.
+	// Cordon and Uncordon change the cordon of a machine, and return the machine after the change.
 	Cordon(ctx context.Context, scope explain.Scope, r operator.CordonRequested) (views.MachineView, error)
 	Uncordon(ctx context.Context, scope explain.Scope, machine string) (views.MachineView, error)
-	// DrainMachine cordons a machine and empties it, and returns it then.
+	// DrainMachine cordons a machine and begins to empty it. It returns the cordoned machine.
 	DrainMachine(ctx context.Context, scope explain.Scope, r operator.DrainRequested) (views.MachineView, error)
-	// DeclareDead ends everything that ran on a machine, and returns how many attempts are over.
+	// DeclareDead ends all attempts on a machine, and returns how many it has ended.
 	DeclareDead(ctx context.Context, scope explain.Scope, r operator.DeadRequested) (views.DeadView, error)
 	// Leader and Health return at once, in every state of the scheduler. Leader returns the leader as this process
 	// knows it, or false if it knows none.
@@ -101,7 +101,7 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: post, Path: "/api/agent/{agent}/cordon", Rule: route.OperatorsOfAll, Answer: h.cordon,
 			Does: route.Does("Cordons a machine: nothing new is placed there").Reads(route.BodyOf(cordonBody{})).
 				Gives(views.MachineView{})},
-		{Method: post, Path: "/api/agent/{agent}/dead", Rule: route.OperatorsOfAll, Answer: h.dead,
+		{Method: post, Path: "/api/agent/{agent}/dead", Rule: route.OperatorsOfAll, Answer: h.declareDead,
 			Does: route.Does("Declares a machine dead: all attempts there are over").
 				MayRead(route.BodyOf(deadBody{})).Gives(views.DeadView{})},
 		{Method: post, Path: "/api/agent/{agent}/drain", Rule: route.OperatorsOfAll, Answer: h.drain,

@@ -118,9 +118,9 @@ func Context(ctx context.Context, accepted net.Conn) context.Context {
 	}
 }
 
-// Handler returns a handler that calls h and tells the request's connection, which Context has put into the context,
-// while the request is being answered. A request is being answered from the moment when its body has been read to the
-// end.
+// Handler returns a handler that calls h. It counts the request in its connection while the request is being answered:
+// from the moment when the body has been read to its end until h returns. Context must have put the connection into
+// the request's context.
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
@@ -146,7 +146,8 @@ func Handler(h http.Handler) http.Handler {
 			begin()
 		} else {
 			c.restartWait()
-			// Only a copy gets the other body, because net/http depends on the type of the original's.
+			// The wrapped body goes into a copy of the request, because net/http depends on the type of the original
+			// request's Body.
 			r = r.WithContext(r.Context())
 			r.Body = &body{r.Body, begin}
 		}

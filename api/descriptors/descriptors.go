@@ -6,8 +6,8 @@
 // has waited longest for its client: for a request, for the rest of a request, or for the client to read its answer.
 // Handler and Context tell the connections which requests are being answered.
 //
-// A reserve that has lent a descriptor to a connection is refilled when some connection is closed. This happens
-// immediately after the close, because another part of the process may take the free descriptor in between.
+// A reserve that has lent a descriptor to a connection is refilled immediately after any connection is closed.
+// Otherwise another part of the process could take the free descriptor first.
 package descriptors
 
 import (

@@ -13,7 +13,7 @@ import (
 func TestEndsWithoutALeaderAreUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{errLeaderChanged, errNoNext, errShuttingDown} {
-		if f, ok := errors.AsType[*failure.Failure](shown(err)); !ok || f.Status != http.StatusServiceUnavailable || !f.Undone {
+		if f, ok := errors.AsType[*failure.Failure](clientError(err)); !ok || f.Status != http.StatusServiceUnavailable || !f.Undone {
 			t.Errorf("%v is answered as %+v", err, f)
 		}
 	}

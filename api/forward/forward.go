@@ -127,13 +127,14 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, isRaw bool) {
 		}
 	}
 	if err != nil {
-		h.Answers.Fail(c.Writer, c.Request, shown(err))
+		h.Answers.Fail(c.Writer, c.Request, clientError(err))
 	}
 }
 
-// shown returns the failure that a client is told when all attempts have ended with err. That the leader has changed
-// ends only an attempt that has changed nothing; it is the last one if no other leader was found, or time was over.
-func shown(err error) error {
+// clientError returns the error for the client after the last attempt has ended with err. errLeaderChanged ends only
+// attempts that have changed nothing. If no other attempt follows, because there was no other leader or the time was
+// over, the client gets errNoNext.
+func clientError(err error) error {
 	if errors.Is(err, errLeaderChanged) {
 		return errNoNext
 	}

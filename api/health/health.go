@@ -68,8 +68,8 @@ func (h *Handlers) report(status string) health {
 }
 
 // shownTo returns the part of the answer that the caller may see. Every caller may see the state of this server; the
-// version, the leader, the detail and the warning are for callers who may read everything. While nobody can log in
-// because the users could not be read, they are also for requests from this machine, so that an operator can find the
+// version, the leader, the detail and the warning are only for callers who may read everything. While the users cannot
+// be read, nobody can log in; then requests from this machine get these fields too, so that an operator can find the
 // cause.
 func (h *Handlers) shownTo(c *gin.Context, all health) health {
 	if caller.Of(c.Request.Context()).CanSeeAll() || h.State() == auth.Unknown && caller.IsLocal(c.Request) {

@@ -1,5 +1,5 @@
 // Package lease serves the requests of executors for the leases of exclusive tasks (rule K5), on a port that serves
-// nothing else. Anybody may connect: a request is signed with the key of its holder, and so is the answer.
+// nothing else. Any client may connect: requests and answers are signed with the key of the holder.
 package lease
 
 import (
@@ -18,16 +18,16 @@ import (
 // Renew answers a request for leases, as it arrived (scheduler.RenewLeases).
 type Renew func(context.Context, lease.Message) (lease.Message, error)
 
-// Serve serves on a listener until ctx ends or the listener fails.
-func Serve(ctx context.Context, on net.Listener, renew Renew) error {
+// Serve serves on l until ctx ends, and then returns nil. If l fails earlier, it returns an error.
+func Serve(ctx context.Context, l net.Listener, renew Renew) error {
 	server := &http.Server{Handler: Handler(renew), ReadTimeout: timeout, WriteTimeout: timeout,
 		IdleTimeout: time.Minute,
-		ErrorLog:    log.New(io.Discard, "", 0)} // a stranger's connection needs no line in the log
+		ErrorLog:    log.New(io.Discard, "", 0)} // any client could fill the log with failed connections
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(on) }()
+	go func() { failed <- server.Serve(l) }()
 	select {
 	case err := <-failed:
-		return fmt.Errorf("serve requests for leases on %s: %w", on.Addr(), err)
+		return fmt.Errorf("serve requests for leases on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -50,10 +50,10 @@ const maxArriving = 200
 // can't answer: it does not lead, or its term could not be confirmed. The holder then asks another server.
 func Handler(renew Renew) http.Handler {
 	mux := http.NewServeMux()
-	room := make(chan struct{}, maxArriving)
+	slots := make(chan struct{}, maxArriving)
 	read := func(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-		room <- struct{}{}
-		defer func() { <-room }()
+		slots <- struct{}{}
+		defer func() { <-slots }()
 		return io.ReadAll(http.MaxBytesReader(w, r.Body, lease.MaxBody))
 	}
 	mux.HandleFunc("POST "+lease.Path, func(w http.ResponseWriter, r *http.Request) {

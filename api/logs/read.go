@@ -53,8 +53,8 @@ type outputReader struct {
 	size int64
 	// from is the offset at which the answer begins. length is the length of an answer without follow.
 	from, length int64
-	// dropped is how many bytes at the beginning of the file the executor had dropped, as far as the reader has had to
-	// find out.
+	// dropped is how many bytes at the beginning of the file the executor had dropped when readDropped was last
+	// called. It is 0 as long as the reader had no reason to call it.
 	dropped int64
 	// reached is set once the file is as long as offset. If it is shorter later, it was emptied.
 	reached bool

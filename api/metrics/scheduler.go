@@ -92,7 +92,7 @@ var schedulerFamilies = []family[stats.Stats]{
 		func(s *stats.Stats) int64 { return s.DaemonRuns }),
 	counter("daemon_runs_failed", "runs of daemons' shards that failed or timed out",
 		func(s *stats.Stats) int64 { return s.DaemonRunsFailed }),
-	histogram("daemon_run_seconds", "how long a run of a daemon's shard took, of those that are reported one by one: with `eventTraceSamplingCount` the ones that failed, and of the others each Nth", func(s *stats.Stats) *stats.Histogram { return &s.DaemonRun }),
+	histogram("daemon_run_seconds", "duration of the runs of daemons' shards that are reported one by one: all runs, or with `eventTraceSamplingCount` the failed ones and every Nth of the others", func(s *stats.Stats) *stats.Histogram { return &s.DaemonRun }),
 	counter("status_updates", "status updates of tasks, repeated ones included",
 		func(s *stats.Stats) int64 { return s.StatusUpdates }),
 	gauge("executors_running", "executors that hold resources",
@@ -127,7 +127,7 @@ var schedulerFamilies = []family[stats.Stats]{
 	counter("notifications_failed", "attempts to send a message about a failed run that failed; each is tried again",
 		func(s *stats.Stats) int64 { return s.NotificationsFailed }),
 
-	gauge("jobs_without_metrics", "jobs that ended a run and have no metrics of their own, because `--job-metrics` other jobs already have theirs", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
+	gauge("jobs_without_metrics", "jobs without their own metrics although a run of them ended, because as many other jobs as `--job-metrics` allows have metrics", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
 	perJob(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last successful run ended", nil,
 		func(j *stats.JobStats, put func(float64, ...string)) {
 			if !j.LastSuccess.IsZero() {

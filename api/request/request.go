@@ -137,7 +137,7 @@ func JobNameInBody(c *gin.Context) (string, error) {
 // Query reads the values of a query string and collects its violations.
 type Query struct {
 	values url.Values
-	// parseErr is the error if the string could not be parsed; bad holds the violations of single values.
+	// parseErr is the error if the string could not be parsed; violations are those of single parameters.
 	parseErr   error
 	violations document.Violations
 }
