@@ -13,10 +13,11 @@ import (
 )
 
 // stateGate separates readers from the loop. The loop has the core exclusively from the beginning of a step to the end
-// of its commit, so that readers see only committed state. Other than at a mutex, a reader can stop waiting.
+// of its commit, so that readers see only committed state. Unlike with a mutex, a reader can stop waiting.
 type stateGate struct{ sem *semaphore.Weighted }
 
-// wholeGate is more than the number of concurrent readers, of which each takes 1.
+// wholeGate is the weight of the semaphore, all of which the loop takes. A reader takes 1, and there are never so many
+// readers at once.
 const wholeGate = 1 << 30
 
 // readTimeout is how long a reader waits for the loop. If a commit takes longer, the registry does not answer.

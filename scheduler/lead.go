@@ -14,8 +14,8 @@ import (
 
 // Lead stands for election, leads one term and returns when the term ends: nil if ctx has ended, otherwise the reason.
 // When ctx ends, the commit under way is finished, committed calls may still leave for a moment, and the leader
-// resigns, so that the next one can begin at once. Running tasks always go on. Neither Lead nor Stand may be called
-// before it has returned.
+// resigns, so that the next one can begin at once. Running tasks always go on. Only one call of Lead or Stand may be in
+// progress.
 func (s *Scheduler) Lead(ctx context.Context) error {
 	_, err := s.lead(ctx)
 	return err

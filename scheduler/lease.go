@@ -18,11 +18,12 @@ const confirmInterval = time.Second
 // confirmTimeout is how long the registry may take to confirm a term.
 const confirmTimeout = 5 * time.Second
 
-// RenewLeases answers a holder's request for leases (rule K5). The answer is returned once the registry has confirmed,
-// after the request arrived, that this process still leads: another leader may by then have given up the tasks.
+// RenewLeases answers a holder's request for leases (rule K5). Before it returns the answer, the registry must have
+// confirmed that this process still leads. That read begins after the request has arrived, because another leader may
+// have given up the tasks in between.
 //
-// RenewLeases returns an error if this process does not lead, lease.ErrSignature if the request is not the holder's.
-// The holder then keeps the leases that it has, and tries again.
+// RenewLeases returns lease.ErrSignature if the request is not the holder's, and another error if this process does not
+// lead. The holder then keeps the leases that it has, and tries again.
 func (s *Scheduler) RenewLeases(ctx context.Context, m lease.Message) (lease.Message, error) {
 	r, err := s.current()
 	if err != nil {
@@ -71,8 +72,8 @@ func (r *termRunner) renewLeases(ctx context.Context, m lease.Message) (lease.Me
 	return reply.Lease.Seal(m.Holder, key), nil
 }
 
-// leaseKey returns the key of a holder. Signatures are checked here, not in a step, so that a stranger's messages take
-// no time of the core.
+// leaseKey returns the key of a holder. The shell checks signatures with it before the request becomes part of a step,
+// so that forged messages take no time of the core.
 func (r *termRunner) leaseKey(ctx context.Context, holder string) (string, error) {
 	secret := r.leaseSecret.Load()
 	if secret == nil {
@@ -94,9 +95,9 @@ type confirmer struct {
 	term registry.Term
 
 	mu   sync.Mutex
-	next *confirmation // the read that has not begun; nil if nobody waits for one
+	next *confirmation // the read that has not begun; nil if no request waits for one
 
-	turn chan struct{} // holds a value during a read, and the pause before it
+	turn chan struct{} // a lock: it holds a value during a read and the pause before it
 	last time.Time     // when the last read began
 }
 
@@ -104,7 +105,7 @@ func newConfirmer(t registry.Term) *confirmer {
 	return &confirmer{term: t, turn: make(chan struct{}, 1)}
 }
 
-// confirmation is one read of the registry, for all that came before it began.
+// confirmation is one read of the registry, for all requests that came before the read began.
 type confirmation struct {
 	done chan struct{}
 	err  error
@@ -132,16 +133,16 @@ func (c *confirmer) confirm(ctx context.Context) error {
 }
 
 // read reads the registry for one confirmation.
-func (c *confirmer) read(ctx context.Context, of *confirmation) {
+func (c *confirmer) read(ctx context.Context, result *confirmation) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	time.Sleep(confirmInterval - time.Since(c.last))
 	c.mu.Lock()
-	c.next = nil // who comes from now on needs another read
+	c.next = nil // a request that comes from now on needs another read
 	c.mu.Unlock()
 	c.last = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
-	of.err = c.term.Confirm(ctx)
-	close(of.done)
+	result.err = c.term.Confirm(ctx)
+	close(result.done)
 }

@@ -83,7 +83,8 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 	return r
 }
 
-// run drives the machine until ctx or the term ends, and returns why; nil for ctx.
+// run drives the machine until ctx or the term ends. It returns nil if ctx has ended, and otherwise the reason why the
+// term ended.
 func (r *termRunner) run(ctx context.Context) (err error) {
 	r.work.Go(func() { // not in the loop, which may be busy: a deposed leader must stop at once (rule T2)
 		select {
@@ -256,7 +257,8 @@ func (r *termRunner) ask(ctx context.Context, request core.Event) (core.Reply, e
 // authorize returns an error unless the requester may see the named object, or publish it.
 type authorize func(r explain.Reader, name string) error
 
-// request makes a request about the object with that name, unless allowed returns an error.
+// request makes a request about the object with that name. With a scope of some apps it first calls allowed, and makes
+// no request if allowed returns an error.
 func (s *Scheduler) request(
 	ctx context.Context, scope explain.Scope, allowed authorize, name string, request core.Event,
 ) (core.Reply, error) {

@@ -9,8 +9,8 @@ import (
 )
 
 // noteLog writes notes to the log. Some kinds of notes can be made for every job at once: about fires that were missed
-// or dropped, and messages that could not be sent. After a week without a leader there may be 100,000 of them. Of each
-// of these kinds noteLog writes one line a second, and before the next line the number of omitted ones.
+// or dropped, and messages that could not be sent. After a week without a leader there may be 100,000 of them. For each
+// of these kinds noteLog writes at most one note a second, and then how many notes it has omitted.
 type noteLog struct {
 	log    *slog.Logger
 	bursts map[step.NoteKind]*burst // by each of these kinds

@@ -30,9 +30,9 @@ const (
 
 // messages are the notifications to send in one term, by app. Only the loop uses them.
 //
-// Between any two calls, turns has, once, every app that has waiting messages and fewer than maxNotifyPerApp under
-// way, in the order in which they may start the next message. It is empty while fewer than maxNotify messages are
-// under way.
+// Between any two calls, turns contains exactly once each app that has waiting messages and fewer than maxNotifyPerApp
+// under way. The apps are in the order in which they may start their next message. While fewer than maxNotify messages
+// are under way, turns is empty.
 type messages struct {
 	byApp    map[string]*appMessages
 	turns    []string

@@ -62,8 +62,8 @@ func (s *Scheduler) DrainMachine(
 	return reply.Machine, err
 }
 
-// DeclareDead ends everything that ran on a machine, because it is gone for good, and returns the machine once that is
-// committed. DeclareDead adds the requester.
+// DeclareDead ends all attempts on a machine that will never come back. It returns the machine and the number of these
+// attempts once that is committed. DeclareDead adds the requester.
 func (s *Scheduler) DeclareDead(
 	ctx context.Context, scope explain.Scope, r operator.DeadRequested,
 ) (views.DeadView, error) {

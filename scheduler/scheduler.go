@@ -331,7 +331,7 @@ func (s *Scheduler) Leader() (LeaderView, bool) {
 		true
 }
 
-// reachability is a registry that can say why it cannot be reached now; nil if it can be reached.
+// reachability is a registry whose Trouble returns why the registry cannot be reached now, or nil if it can be reached.
 type reachability interface{ Trouble() error }
 
 // Health reports whether this process can do its work. It never waits for a commit.

@@ -96,8 +96,7 @@ func (m *Machine) Notified(job string, seq int64, err error) {
 	m.event(sent)
 }
 
-// HistoryStored reports that the first batches of the term, of which batches is the number, are permanently in the
-// history.
+// HistoryStored reports how many of the term's batches, counted from the first, are permanently in the history.
 func (m *Machine) HistoryStored(batches int64) { m.event(core.HistoryStored{Batches: batches}) }
 
 // Changed reports a path in the registry that another program may have changed.

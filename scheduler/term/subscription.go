@@ -23,7 +23,7 @@ type subscription struct {
 	opened     int64  // the last session that was opened
 	subscribed bool   // the cluster's events arrive
 	outage     string // see Outage
-	// framework is the ERROR event of the last session, if it had one, because of which it ends.
+	// framework is the ERROR event that ends the last session; zero if there was none.
 	framework cluster.FrameworkError
 	// refused holds while SUBSCRIBE is only refused, unsubscribed while there is no session for any reason.
 	// unsubscribedBy is the last reason.
