@@ -103,7 +103,7 @@ func (a *Agent) Unreachable() time.Time { return a.unreachable }
 // Silent is since when no executor with tasks on the agent has sent a heartbeat, zero while one does.
 func (a *Agent) Silent() time.Time { return a.silent }
 
-// RemovedAt is when the master removed the agent, zero while it is registered. It is for people; no decision uses it.
+// RemovedAt is when the master removed the agent, zero while it is registered. Users see it; no decision uses it.
 func (a *Agent) RemovedAt() time.Time { return a.removedAt }
 
 // ID is the id that the cluster gave the agent.

@@ -33,7 +33,7 @@ func (as *Set) IsExcluded(id string) bool {
 	return as.InMaintenance(id) || as.byID[id] != nil && !as.byID[id].silent.IsZero()
 }
 
-// Excluded returns, by id, the agents for which IsExcluded holds, with the reason for people; nil if there are none.
+// Excluded returns, by id, the agents for which IsExcluded holds, with the reason that users see; nil if there are none.
 // The caller may change the map.
 func (as *Set) Excluded() (out map[string]reason.Reason) {
 	for id := range as.excludable {

@@ -243,7 +243,7 @@ func (s *Shard) Unreachable() time.Time { return s.rec.Unreachable }
 func (s *Shard) WaitSince() time.Time { return s.rec.WaitSince }
 
 // WaitText is the reason, in the words of the agent, why a task that is on its agent has not begun; "" for none. It is
-// for people; no decision uses it.
+// only shown to users; no decision uses it.
 func (s *Shard) WaitText() string { return s.rec.waitText }
 
 // WorkDir is the agent's work folder. From it and Container, package sandbox rebuilds the absolute path of the sandbox

@@ -39,7 +39,7 @@ type Execution struct {
 	storedChunks int
 	// settingsEncoded are the settings as stored; they never change.
 	settingsEncoded []byte
-	// ring and place locate an ended execution in the history.
+	// ring and element locate an ended execution in the history.
 	ring    *ring
 	element *list.Element
 	// outdated lists, in order, the items of a daemon's shards that may run with other settings than the present ones.
@@ -129,7 +129,7 @@ func (e *Execution) chunks() int {
 	return (len(e.shards) + store.ChunkShards - 1) / store.ChunkShards
 }
 
-// State returns the state of the execution that people see.
+// State returns the state of the execution that users see.
 func (e *Execution) State() State {
 	if e.ring != nil {
 		return e.ring.state // final, and known without iterating over the shards

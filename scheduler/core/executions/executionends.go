@@ -66,7 +66,7 @@ func (es *Set) Requeue(ref TaskRef, source Source, delay time.Duration, output s
 }
 
 // scheduleRetry requests a match when the shard's backoff ends. It also marks the execution as changed at that time,
-// because people then see another reason why the shard waits.
+// because users then see another reason why the shard waits.
 func (es *Set) scheduleRetry(e *Execution, s *Shard) {
 	es.shared.RequestMatchAt(s.rec.NotBefore)
 	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.ExecutionChanged(e.rec.ID, e.rec.Job) })
@@ -191,17 +191,17 @@ func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	}
 }
 
-// ReplaceSettings makes now the settings of a standing execution, which launches its shards with them from then on
-// (rule X8). If they differ from the present ones, all its shards are outdated.
-func (es *Set) ReplaceSettings(e *Execution, now Settings) {
-	encoded := store.Encode(now)
+// ReplaceSettings replaces the settings of a standing execution, which from then on launches its shards with the new
+// ones (rule X8). All its shards are then outdated. Equal settings change nothing.
+func (es *Set) ReplaceSettings(e *Execution, settings Settings) {
+	encoded := store.Encode(settings)
 	if e.settingsEncoded == nil {
 		e.settingsEncoded = store.Encode(e.rec.Settings)
 	}
 	if bytes.Equal(encoded, e.settingsEncoded) {
 		return
 	}
-	e.rec.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, Described{}
+	e.rec.Settings, e.settingsEncoded, e.prepared, e.described = &settings, encoded, nil, Described{}
 	es.SetUnplaced(e, Unplaced{})
 	es.markChanged(e)
 	es.shared.RequestMatch()

@@ -281,8 +281,8 @@ func ID(job string, fire time.Time) string {
 	return job + "@" + fire.UTC().Format("20060102T150405Z")
 }
 
-// MarkJobsChanged marks each job that has a task whose shard matches as changed for people, in the order of their
-// names.
+// MarkJobsChanged reports each job that has a task whose shard matches as changed to those who watch it, in the order
+// of the jobs' names.
 func (es *Set) MarkJobsChanged(match func(*Shard) bool) {
 	var names []string
 	for _, ref := range es.tasks {

@@ -55,7 +55,7 @@ func (s State) Terminal() bool {
 // Live reports whether a task of the shard is, or may be, on the cluster.
 func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
 
-// WaitsOnAgent reports whether the shard's task is on its agent and has not begun, for the reason in Waits.
+// WaitsOnAgent reports whether the shard's task is on its agent and has not begun. WaitText is the reason.
 func (s *Shard) WaitsOnAgent() bool { return s.Live() && s.rec.waitText != "" }
 
 // TaskRef refers to a shard of an execution, and with it to its present task. The zero value refers to none.

@@ -118,7 +118,7 @@ func (e *Executor) ShutdownTry() int { return e.shutdownTry }
 // ReportedAt is when the last report of the executor arrived in this term, zero for none.
 func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
 
-// Beats reports whether the executor has ever sent a heartbeat. The silence of others means nothing.
+// Beats reports whether the executor has ever sent a heartbeat. If it has not, its silence means nothing.
 func (e *Executor) Beats() bool { return e.rec.Beats }
 
 // HeartbeatAt is when the last heartbeat of the executor arrived in this term, zero for none.

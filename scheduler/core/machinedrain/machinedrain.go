@@ -1,7 +1,7 @@
 // Package machinedrain empties machines that an operator drains (rule M3). Nothing new is placed there, because such a
-// machine is cordoned. Shards of executions may come to their end. Shards of daemons are moved one at a time: a shard
-// is killed only when another agent has room for it on offer. What is left at the deadline is killed and runs again
-// elsewhere.
+// machine is cordoned. Shards of other jobs than daemons may come to their end. Shards of daemons are moved one at a
+// time: a shard is killed only when another agent has room for it on offer. At the deadline all remaining tasks are
+// killed, and their shards run again elsewhere.
 //
 // The marks belong to package machines. A Drainer owns only which shard it moved last and when it asked for offers;
 // none of that is stored, because a new leader finds the same by looking at the tasks that remain on the machine.
@@ -27,8 +27,8 @@ const (
 	// no room elsewhere. Other offers that arrive meanwhile are used as well.
 	minAskInterval = 10 * time.Second
 	maxAskInterval = time.Minute
-	// settleTimeout is how long the next shard waits for the one that was moved last to run elsewhere. It goes on
-	// afterwards, because another framework may have taken the room, and the shard waits like any other.
+	// settleTimeout is how long the next shard waits until the one that was moved last runs elsewhere. After that the
+	// drain goes on: another framework may have taken the room, and then the moved shard waits like any other.
 	settleTimeout = time.Minute
 	// maxCandidates bounds how many daemons' shards of a machine are matched with offers in a step.
 	maxCandidates = 100
@@ -39,7 +39,7 @@ type Drainer struct {
 	st        *state.State
 	placement *placement.Placement
 	daemons   *daemons.Daemons
-	// progress is that of each machine that is drained.
+	// progress is the progress of each machine that is drained.
 	progress map[string]*progress
 	wake     time.Time
 }
@@ -65,8 +65,8 @@ func New(s *state.State, p *placement.Placement, d *daemons.Daemons) *Drainer {
 // Wake is when Tend is to be called next, in the time of the term; zero while no machine is being emptied.
 func (d *Drainer) Wake() time.Time { return d.wake }
 
-// Tend moves and stops what is to leave the machines that are drained. It is called once in each step, after what waits
-// was matched with the offers at hand, so that it takes no room from waiting shards.
+// Tend moves and stops the tasks on the machines that are drained. It is called once in each step, after the waiting
+// shards were matched with the offers at hand, so that it takes no room from them.
 func (d *Drainer) Tend() {
 	d.wake = time.Time{}
 	draining := d.st.Machines.Draining()
@@ -105,7 +105,8 @@ func (d *Drainer) tend(machine string) []placement.Moving {
 	return d.move(machine, refs)
 }
 
-// move stops the next daemon's shard for which another agent has room on offer, if it is the turn of another one.
+// move stops the next daemon's shard for which another agent has room on offer, once the shard that was moved last has
+// settled. It returns the shards for which offers are needed.
 func (d *Drainer) move(machine string, refs []executions.TaskRef) (moving []placement.Moving) {
 	p := d.progress[machine]
 	if p == nil {
@@ -158,8 +159,8 @@ func (d *Drainer) move(machine string, refs []executions.TaskRef) (moving []plac
 	return moving
 }
 
-// setNoRoom records that the candidates have no room elsewhere, if that is known now. A candidate of which that was
-// known keeps it until it has room.
+// setNoRoom records the candidates without room elsewhere: all of them if known is set, and otherwise those for which
+// that was recorded before.
 func (d *Drainer) setNoRoom(p *progress, candidates []executions.TaskRef, known bool) {
 	now := map[string]bool{}
 	for _, ref := range candidates {
@@ -275,14 +276,12 @@ func (d *Drainer) Left(machine string) (all []Left) {
 	if !mark.Deadline.IsZero() {
 		deadline = d.st.Shown(mark.Deadline)
 	}
-	turn := ""
 	for _, ref := range d.tasksOn(machine) {
 		s := ref.Shard()
 		left := Left{TaskID: s.TaskID(), Execution: ref.Exec.ID(), Job: ref.Exec.Job(), Item: s.Item()}
 		switch p := d.progress[machine]; {
 		case !s.KillSince().IsZero():
 			left.Why = reason.DrainStopping(d.st.Shown(s.KillSince()))
-			turn = cmp.Or(turn, s.TaskID())
 		case !s.Unreachable().IsZero():
 			left.Why = reason.DrainUnreachable(d.st.Shown(s.Unreachable()))
 		case !ref.Exec.Daemon():

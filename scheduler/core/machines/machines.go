@@ -1,5 +1,5 @@
-// Package machines keeps the marks that operators set on machines, and the server on those that flap: a machine with a
-// mark is cordoned, so nothing new is placed on its agents.
+// Package machines keeps the marks of cordoned machines: nothing new is placed on the agents of a machine with a mark.
+// Operators set marks. The server itself marks machines that flap, and machines with processes that can't be ended.
 //
 // A machine is named by the host name of its agents, which is the node name on Kubernetes. So a mark outlives the ids
 // of agents, sessions and leaders: it is stored, and stays until someone removes it or its end has come, whether an
@@ -31,10 +31,10 @@ type Mark struct {
 	// Ends is when such a cordon ends, in the time of the term; Until only shows it.
 	Flapping int       `json:"flapping,omitempty"`
 	Ends     time.Time `json:"ends,omitzero"`
-	// Dead is when an operator declared the machine dead, in the time of the term; zero if nobody has (rule M2).
+	// Dead is when an operator declared the machine dead, in the time of the term; zero if none has (rule M2).
 	Dead time.Time `json:"dead,omitzero"`
-	// Draining is since when the machine is drained, zero if it is only cordoned (rule M3). Deadline is when what is
-	// left is stopped, zero for never, and Drained since when nothing is left. All are in the time of the term.
+	// Draining is since when the machine is drained, zero if it is only cordoned (rule M3). Deadline is when the
+	// remaining tasks are stopped, zero for never. Drained is since when none remains. All are in the time of the term.
 	Draining time.Time `json:"draining,omitzero"`
 	Deadline time.Time `json:"deadline,omitzero"`
 	Drained  time.Time `json:"drained,omitzero"`
@@ -85,11 +85,12 @@ func (s *Set) Cordon(machine, by, why string, until time.Time) (changed bool) {
 	return true
 }
 
-// CordonFlapping marks a machine that was silent that often, or extends such a mark, up to a time of the term. It
-// returns false, and changes nothing, if a person has cordoned the machine.
+// CordonFlapping marks a machine because it was silent that many times. The mark, or an earlier one of this kind, then
+// ends at ends, in the time of the term. If the machine is cordoned for another reason, CordonFlapping changes nothing
+// and returns false.
 func (s *Set) CordonFlapping(machine string, times int, ends time.Time) (changed bool) {
-	m := Mark{Since: s.shared.Now(), Reason: fmt.Sprintf("cordoned by the server: silent %d times within an hour", times),
-		Until: s.shared.Shown(ends).UTC(), Flapping: times, Ends: ends}
+	m := Mark{Since: s.shared.Now(), Until: s.shared.Shown(ends).UTC(), Flapping: times, Ends: ends,
+		Reason: fmt.Sprintf("cordoned by the server: silent %d times within an hour", times)}
 	if kept := s.marks[machine]; kept != nil {
 		if kept.Flapping == 0 {
 			return false
@@ -109,7 +110,7 @@ func (s *Set) CordonUnkilled(machine, task string) {
 	}
 }
 
-// MaxDeadline is the longest time that a drain may leave to what runs on a machine.
+// MaxDeadline is the longest time after which a drain may stop the remaining tasks.
 const MaxDeadline = 30 * 24 * time.Hour
 
 // Drain marks a machine, whose cordon exists already, as one that is to be emptied. after is when the remaining
@@ -137,7 +138,7 @@ func (s *Set) Draining() (machines []string) {
 	return machines
 }
 
-// SetDrained records whether nothing is left on a machine that is drained, and returns it.
+// SetDrained records whether nothing is left on a machine that is drained, and returns drained unchanged.
 func (s *Set) SetDrained(machine string, drained bool) bool {
 	kept := s.marks[machine]
 	if drained != kept.Drained.IsZero() {
@@ -223,7 +224,7 @@ func (s *Set) Wake() (at time.Time) {
 	return at
 }
 
-// Why says for people why nothing is placed on a machine; none if it is not cordoned.
+// Why returns the reason that users see why nothing is placed on a machine; none if it is not cordoned.
 func (s *Set) Why(machine string) reason.Reason {
 	m := s.marks[machine]
 	if m == nil {

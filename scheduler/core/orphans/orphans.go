@@ -188,8 +188,9 @@ func (s *Set) MarkUnkilled(taskID string) {
 	})
 }
 
-// EndUnseen records that the cluster says that an orphan has ended. The orphan is removed at once unless it is
-// exclusive and may live on its lease, of which only its executor knows.
+// EndUnseen records that the cluster says that an orphan has ended. It removes the orphan, unless the orphan may still
+// run on a lease: only the executor knows whether it does, so the orphan stays until the lease is over. It does nothing
+// if the orphan's processes could not be ended (MarkUnkilled).
 func (s *Set) EndUnseen(taskID string) {
 	o := s.byID[taskID]
 	switch {
@@ -208,8 +209,8 @@ func (s *Set) EndUnseen(taskID string) {
 // leaseStoreInterval is the interval at which the wait for the end of a lease is stored.
 const leaseStoreInterval = 10 * time.Second
 
-// CountLease counts the time that has passed as waited for the end of an exclusive orphan's lease, and stores it every
-// leaseStoreInterval. It removes an Unseen orphan when its lease is over.
+// CountLease adds the time that has passed to the time that an exclusive orphan's shard has waited for the end of the
+// lease. It stores the sum every leaseStoreInterval. It removes an Unseen orphan when its lease is over.
 func (s *Set) CountLease(taskID string) {
 	o := s.byID[taskID]
 	if o == nil || !o.HoldsLease() {
@@ -250,13 +251,13 @@ func (s *Set) MarkAllUnreported() {
 	}
 }
 
-func (s *Set) setReported(o *Orphan, known bool) {
-	if o.Reported == known {
+func (s *Set) setReported(o *Orphan, reported bool) {
+	if o.Reported == reported {
 		return
 	}
 	blocked := o.isBlocking()
-	o.Reported = known
-	s.shared.JobChanged(o.Job) // why its runs wait
+	o.Reported = reported
+	s.shared.JobChanged(o.Job) // its runs now wait for another reason
 	s.requestChecks(blocked, o.isBlocking())
 }
 
@@ -317,12 +318,12 @@ func (s *Set) MarkAlive(taskID string) {
 	})
 }
 
-// MarkAway records that the cluster calls the agent of an orphan unreachable. If the orphan blocks its shard and was
-// not away, it is away since then.
+// MarkAway records that the cluster calls the agent of an orphan unreachable. If the orphan blocks its shard and is not
+// yet away, it has been away since the given time.
 func (s *Set) MarkAway(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
 		wasSilent := o.Silent
-		o.Silent = false // not only the silence of its executor says so now
+		o.Silent = false // the cluster now says it, too, and not only the silence of the executor
 		if !o.Blocks || !o.Until.IsZero() || !o.Away.IsZero() {
 			return wasSilent
 		}
