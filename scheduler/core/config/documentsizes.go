@@ -30,8 +30,8 @@ type documentSize struct {
 }
 
 // checkSizeLimit refuses a document with which all documents, or those of its app, would exceed their limit. old is
-// the document that it replaces, if there is one. A document that adds nothing to a sum does not fail for its limit,
-// because the stored documents may exceed a limit that was lowered.
+// the document that it replaces, if there is one. A document that adds nothing to a sum is not refused for the limit of
+// that sum, because the stored documents may exceed a limit that was lowered.
 func (k *Set) checkSizeLimit(document, old documentSize) error {
 	added := int64(document.bytes - old.bytes)
 	addedToApp := int64(document.bytes)
@@ -58,7 +58,7 @@ func (k *Set) checkSizeLimit(document, old documentSize) error {
 		byteSize(int64(document.bytes)), strings.Join(exceeded, ", and "))
 }
 
-// byteSize formats a number of bytes for people.
+// byteSize formats a number of bytes for a message, in the largest unit of which it is a multiple.
 func byteSize(n int64) string {
 	for shift, unit := 30, "GiB"; shift > 0; shift -= 10 {
 		if n >= 1<<shift && n%(1<<shift) == 0 {

@@ -98,7 +98,7 @@ func (k *Set) FaultAt(path string) Fault { return k.faulty[path] }
 // NumFaults returns the number of documents and marks that cannot be used.
 func (k *Set) NumFaults() int { return len(k.faulty) }
 
-// Why returns the reason for people why the document or mark cannot be used.
+// Why returns the reason that users see why the document or mark cannot be used.
 func (f Fault) Why() reason.Reason { return f.why }
 
 // Since returns when this leader found the fault, by the wall clock. The document may have been unusable for longer.

@@ -58,7 +58,7 @@ func (k *Set) MayRun(j *Job) bool {
 	return inactivity == Active || inactivity == Paused || inactivity == ShutDown || inactivity == Faulty
 }
 
-// InactiveReason returns the result of Inactive for people; none for an active job.
+// InactiveReason returns the result of Inactive as the reason that users see; none for an active job.
 func (k *Set) InactiveReason(j *Job) reason.Reason {
 	switch k.Inactive(j) {
 	case Faulty:
@@ -92,7 +92,7 @@ func (k *Set) EndReason(j *Job) reason.Reason {
 	return k.InactiveReason(j)
 }
 
-// AppMissingReason returns, for people, why the app with that name is missing, and what to do.
+// AppMissingReason returns the reason that users see why the app with that name is missing, and what to do.
 func (k *Set) AppMissingReason(name string) reason.Reason {
 	if path := store.Under(store.PathApps, name); k.HasFault(path) {
 		return reason.AppDocumentFaulty(name, k.faulty[path].why)

@@ -92,7 +92,7 @@ type FireCounts struct {
 // fireCountsInterval is the minimum interval between two writes of a job's counts.
 const fireCountsInterval = time.Minute
 
-// JobState is the state of a job that people have requested.
+// JobState is the state of a job that users have requested.
 type JobState string
 
 // States of a job. A job that is shut down is SHUTTING_DOWN until its launched executions have ended, and DISABLED

@@ -211,8 +211,8 @@ func (f *Fires) NextAfter(j *config.Job, after time.Time) time.Time {
 	return f.firstAfter(j, after)
 }
 
-// Wake returns when a step is needed for fires, in the time of the term: when the next fires are due, or earlier by
-// lead, when offers for them are requested. It is zero for never.
+// Wake returns when a step is needed for fires, in the time of the term; zero for never. That is when the next fires
+// are due or, if that time has not passed yet, when offers for them are requested, which is earlier by lead.
 func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	earlier := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {

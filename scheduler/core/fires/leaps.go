@@ -10,8 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// takeBack takes the cursor back to before a leap, if the wall clock was set back to before it (rule F4). Jobs that
-// were registered, enabled or changed while the clock was ahead make fires from now on (rule F2).
+// takeBack takes the cursor back to where it was before a leap of the wall clock, if the clock has been set back to a
+// time before that leap (rule F4). Jobs that were registered, enabled or changed while the clock was ahead make fires
+// from now on (rule F2).
 func (f *Fires) takeBack() {
 	wall, from := f.st.Wall(), f.cursor.Time
 	back := f.cursor.TakeBack(wall)
@@ -92,8 +93,8 @@ func (f *Fires) forgetMadeUp() {
 	}
 }
 
-// Leapt returns the times before and after the last leap of the wall clock that people are told about: one of less
-// than a day ago that this leader has seen, or in which fires were missed. Both times are zero if there is none.
+// Leapt returns the times before and after the last leap of the wall clock that users are told about: a leap less than
+// a day ago that this leader has seen, or in which fires were missed. Both times are zero if there is none.
 func (f *Fires) Leapt() (before, after time.Time) {
 	recent := func(at time.Time) bool {
 		since := f.st.Wall().Sub(at)

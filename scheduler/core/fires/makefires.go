@@ -57,13 +57,13 @@ func (f *Fires) isClockBehind() bool {
 	return true
 }
 
-// ResetClock handles a change of the wall clock, which is by later than before, or earlier if by is negative. It
-// reports a leap. It drops a missed window that now ends in the future, because that end would become the cursor, and
-// no fires would be made until then (rule F4).
-func (f *Fires) ResetClock(by time.Duration) {
+// ResetClock handles a change of the wall clock: forward by change, or back if change is negative. It reports a leap.
+// It drops a missed window that now ends in the future, because that end would become the cursor, and no fires would be
+// made until then (rule F4).
+func (f *Fires) ResetClock(change time.Duration) {
 	f.clockChecked = false
-	if by > cursor.MinLeap {
-		f.leapt = cursor.Span{From: f.st.Wall().Add(-by), To: f.st.Wall()}
+	if change > cursor.MinLeap {
+		f.leapt = cursor.Span{From: f.st.Wall().Add(-change), To: f.st.Wall()}
 		f.noteLeap(f.leapt.From)
 	}
 	if f.missed != nil && f.missed.upTo.After(f.st.Wall()) {

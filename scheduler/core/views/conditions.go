@@ -16,12 +16,12 @@ import (
 
 // Silence tells whether most machines are silent at once. Package attempts decides that.
 type Silence interface {
-	// MostSilent returns since when more than half of the agents with tasks are silent, zero if they are not, with the
-	// present numbers.
+	// MostSilent returns since when more than half of the agents with tasks are silent, zero if they are not. silent and
+	// all are the present numbers of silent agents with tasks and of all agents with tasks.
 	MostSilent() (since time.Time, silent, all int)
 }
 
-// Conditions returns the conditions of which people are notified. It iterates over all running shards.
+// Conditions returns the conditions that people are notified of. It iterates over all running shards.
 func (vs *Views) Conditions() incidents.Present {
 	p := incidents.Present{Presence: vs.presence}
 	known, unreachable, usable := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -70,8 +70,8 @@ func silentSince(a *agents.Agent) time.Time {
 }
 
 // silentMachines returns a condition for each machine with a silent agent, sorted by name, except those that an
-// operator declared dead. While most machines are silent, those are withheld that the cluster does not call
-// unreachable.
+// operator declared dead. While most machines are silent, it withholds the conditions of machines that the cluster does
+// not call unreachable.
 func (vs *Views) silentMachines() (found []incidents.Condition) {
 	most, _, _ := vs.silence.MostSilent()
 	since, tasks, confirmed := map[string]time.Time{}, map[string]int{}, map[string]bool{}
@@ -140,9 +140,10 @@ func (vs *Views) presence(machine string) incidents.Presence {
 	return p
 }
 
-// blockedJobs returns a condition for each job that can't go on, sorted by name: an attempt of it may still run on an
-// agent that does not answer, for longer than after which it is given up. So it is not given up, or it was given up and
-// no other may start yet. While most machines are silent, those are withheld that wait for nothing else.
+// blockedJobs returns a condition for each job that can't go on, sorted by name, because an attempt may still run on an
+// agent that does not answer. Either the attempt should have been given up by now and could not be, or it was given up
+// and blocks its shard as an orphan. While most machines are silent, it withholds the conditions of jobs that wait only
+// for attempts with a silent executor.
 func (vs *Views) blockedJobs() (found []incidents.Condition) {
 	most, _, _ := vs.silence.MostSilent()
 	blocked := map[string]incidents.Condition{}

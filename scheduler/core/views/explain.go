@@ -128,8 +128,9 @@ func countOnAgent(e *executions.Execution) (n int) {
 // maxItemsExplained bounds how many shards of one waiting execution are listed.
 const maxItemsExplained = 1000
 
-// liveReason returns the reason why a live shard has not begun, or why it waits although its agent does not answer:
-// its exclusive task has no lease (rule K5).
+// liveReason returns what keeps a live shard from beginning, or from being given up; the zero Reason if nothing does.
+// An exclusive task without a lease is not given up although its agent does not answer (rule K5). A task with a lease
+// may not have asked for it. The agent reports any other reason why a task has not begun.
 func (vs *Views) liveReason(s *executions.Shard) reason.Reason {
 	switch {
 	case s.Unleased() && !s.Unreachable().IsZero():

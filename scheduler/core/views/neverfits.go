@@ -38,8 +38,8 @@ func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	return reason.AgentsTooSmall(need.String(), !executor.IsZero(), largest.String())
 }
 
-// taskExecutorMB is the memory with which an executor in a container of its own starts, and taskSupervisorMB that of
-// the supervisor that it has beside an exclusive task. Both count against the limit of the shard.
+// taskExecutorMB is the memory with which an executor in a container of its own starts. taskSupervisorMB is the memory
+// of the supervisor that it has beside an exclusive task. Both count against the limit of the shard.
 const taskExecutorMB, taskSupervisorMB = 16, 4
 
 // tooSmallNote returns the note that a shard's memory is less than its own executor needs; the zero Reason otherwise.

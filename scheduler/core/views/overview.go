@@ -134,7 +134,7 @@ func (vs *Views) Facts() Facts {
 
 func (f *Facts) add(p Problem) { f.Problems = append(f.Problems, p) }
 
-// addCordoned adds the cordoned machines, which take no tasks until somebody uncordons them.
+// addCordoned adds the cordoned machines, which take no tasks until their cordons end.
 func (vs *Views) addCordoned(f *Facts) {
 	for _, machine := range vs.st.Machines.Names() {
 		m, _ := vs.st.Machines.Get(machine)
@@ -214,7 +214,7 @@ func (vs *Views) AgentTotals() (t AgentTotals) {
 	return t
 }
 
-// addStartFailures adds the start failures, except those after which the app was not tried again for long.
+// addStartFailures adds the start failures. It leaves out old ones whose app may be tried again but was not.
 func (vs *Views) addStartFailures(f *Facts) {
 	vs.st.StartFailures.Each(func(app, agent string, s startfailures.Failure) {
 		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {

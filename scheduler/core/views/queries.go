@@ -261,7 +261,8 @@ func (vs *Views) clockNotes(running []RunningView) (notes []reason.Reason) {
 	return notes
 }
 
-// shownOverrides returns an execution's own settings as people may see them, without secrets.
+// shownOverrides returns an execution's own settings without secrets; nil if it has none, or if users who may see its
+// job may not see them.
 func (vs *Views) shownOverrides(e *executions.Execution) *jobs.Overrides {
 	j := vs.st.Config.Job(e.Job())
 	if e.Overrides() == nil || j == nil || j.Config() == nil || j.Config().AppName != e.OverridesOf() {

@@ -83,11 +83,10 @@ type UseView struct {
 type AgentView struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
-	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour, or an operator
-	// drains its machine; CORDONED if an
-	// operator has cordoned its machine; CLOSED if the cluster places no tasks there, as on a node that kubectl has
-	// cordoned; UNREACHABLE if it does not answer the master; AWAY if the master
-	// no longer has it. It is nil until the master has reported the agent in this subscription.
+	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour, or an operator drains its
+	// machine; CORDONED if its machine is cordoned; CLOSED if the cluster places no tasks there, as on a node that
+	// kubectl has cordoned; UNREACHABLE if it does not answer the master; AWAY if the master no longer has it. It is
+	// nil until the master has reported the agent in this subscription.
 	State *string    `json:"state"`
 	Since *time.Time `json:"since"`
 	// Maintenance is the window that the master has planned for it.
@@ -377,7 +376,7 @@ func (u AgentUse) views() (cpus, memory UseView) {
 	return cpus, memory
 }
 
-// shownOrNil converts a time of the term for people; nil for the zero time.
+// shownOrNil converts a time of the term to the time that users see; nil for the zero time.
 func (vs *Views) shownOrNil(moment time.Time) *time.Time {
 	if moment.IsZero() {
 		return nil

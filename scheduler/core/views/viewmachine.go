@@ -22,7 +22,7 @@ type CordonView struct {
 	Reason string `json:"reason"`
 	// Until is when it ends by itself; nil for never.
 	Until *time.Time `json:"until"`
-	// Dead is when an operator declared the machine dead; nil if nobody has.
+	// Dead is when an operator declared the machine dead; nil if none has.
 	Dead *time.Time `json:"dead"`
 	// Drain is nil unless the machine is to be emptied.
 	Drain *DrainView `json:"drain"`
@@ -55,7 +55,7 @@ const maxLeft = 100
 // DeadView is a machine that was declared dead.
 type DeadView struct {
 	MachineView
-	// AttemptsOver is how many attempts are over by that, those that had been given up before included.
+	// AttemptsOver is how many attempts the declaration has ended, including those that were given up before.
 	AttemptsOver int `json:"attemptsOver"`
 }
 

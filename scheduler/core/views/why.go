@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// Why is a reason in an answer: in English, and as a code with its arguments, which are for programs and for the
-// console, which shows the text in its user's language. All fields are empty if there is no reason.
+// Why is a reason in an answer: in English, and as a code with its arguments. Programs use the code, and so does the
+// console, which shows its own text in the user's language. All fields are empty if there is no reason.
 type Why struct {
 	Reason     string         `json:"reason"`
 	ReasonCode string         `json:"reasonCode,omitempty"`
