@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// cordon carries out a request to cordon a machine, and returns the machine as people see it then.
+// cordon carries out a request to cordon a machine, and returns the machine's view after that.
 func (c *Core) cordon(r operator.CordonRequested) (views.MachineView, *problem.Error) {
 	machine, refused := c.operator.Cordon(r)
 	if refused != nil {
@@ -36,7 +36,7 @@ func (c *Core) uncordon(r operator.UncordonRequested) (views.MachineView, *probl
 	return c.views.Machine(machine), nil
 }
 
-// declareDead carries out a statement that a machine is gone for good.
+// declareDead carries out a statement that a machine is dead. over is the number of attempts that this has ended.
 func (c *Core) declareDead(r operator.DeadRequested) (v views.MachineView, over int, refused *problem.Error) {
 	machine, over, refused := c.operator.DeclareDead(r)
 	if refused != nil {

@@ -26,7 +26,8 @@
 //	  retire         executors that are idle or obsolete
 //	  reconcile      asks the cluster about tasks
 //	records
-//	  notifications  notifications of failed runs
+//	  incidents      when a trouble of a machine or a job is reported to people
+//	  notifications  notifications of failed runs and of incidents
 //	  recording      the rows that a step adds to the history
 //	  audit          changes with their authors (rule A1)
 //	state and its owners
@@ -39,6 +40,8 @@
 //	  startfailures  where an app must not be placed for a while
 //	  orphans        abandoned attempts that may still run
 //	  subscription   framework id, session, takeover of another scheduler's id
+//	  fencing        the fencing tokens of attempts
+//	  leases         when leases of exclusive tasks were asked for
 //	base
 //	  tasks          descriptions of tasks for executors
 //	  sandbox        the places of tasks' output
@@ -78,6 +81,6 @@
 //
 // Comments name rules by a letter and a number, promises by a number, and defects of the original as [D15].
 // docs/rules.md has the rules and promises, docs/original.md the defects. The letters: T terms and commits, F fires
-// and queues, L launching, S status updates, E ends, K kills, N notifications, H history, A audit, X
-// executors, O what others write.
+// and queues, L launching, S status updates, R reconciliation, E ends, K kills, M machines, N notifications, H history,
+// A audit, X executors, O jobs on one machine.
 package core

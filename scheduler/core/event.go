@@ -93,7 +93,7 @@ type LeaseRequested struct{ Request lease.Request }
 func (LeaseRequested) CoreEvent() {}
 
 // LeaseSecretRequested asks for the secret of leases, with which the signatures of requests are checked. The reply has
-// none until the first exclusive task is launched. It is the same for good then.
+// none until the first exclusive task is launched. From then on the secret never changes.
 type LeaseSecretRequested struct{}
 
 // CoreEvent marks LeaseSecretRequested as an event of a step.

@@ -24,7 +24,7 @@ const StateVersion = 3
 // together with the first state of that release. From then on earlier releases refuse the state.
 type stateVersion struct {
 	Version int `json:"version"`
-	// Release is the release that wrote the record, for people.
+	// Release is the release that wrote the record. Only error messages use it.
 	Release string `json:"release"`
 
 	changed bool

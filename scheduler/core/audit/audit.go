@@ -60,8 +60,8 @@ func New(s *step.Shared, k *config.Set, onRow func(Row)) *Log {
 	return &Log{shared: s, config: k, onRow: onRow, ids: map[string]bool{}}
 }
 
-// Restore adds a stored row; name is the last part of its path. Loaded must be called after the last one. It fails
-// if the name is no number or the row cannot be read.
+// Restore adds a stored row; name is the last part of its path. FinishLoading must be called after the last row.
+// Restore fails if the name is no number or the row cannot be read.
 func (a *Log) Restore(name string, e registry.Entry) error {
 	number, err := strconv.ParseInt(name, 10, 64)
 	row := Row{number: number, size: len(e.Value)}

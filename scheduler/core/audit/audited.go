@@ -79,7 +79,8 @@ type cordoned struct {
 
 func cordonSide(m machines.Mark) string { return string(store.Encode(cordoned{m.Reason, m.Until})) }
 
-// Cordon records that a user cordoned a machine, or changed its cordon, which was was if there was one.
+// Cordon records that a user cordoned a machine, or changed its cordon. If wasCordoned is set, was is the former
+// cordon.
 func (a *Log) Cordon(actor event.Actor, machine string, was machines.Mark, wasCordoned bool, now machines.Mark) {
 	row := event.Audit{Actor: actor, Action: "machine.cordon", Target: auditMachine, TargetName: machine,
 		After: cordonSide(now)}
@@ -89,8 +90,8 @@ func (a *Log) Cordon(actor event.Actor, machine string, was machines.Mark, wasCo
 	a.Add(row)
 }
 
-// Drain records that a user drains a machine, which was cordoned as was if wasCordoned, and after what time the rest is
-// stopped.
+// Drain records that a user drains a machine. If wasCordoned is set, was is the former cordon. after is the time after
+// which the remaining tasks are stopped; 0 for never.
 func (a *Log) Drain(
 	actor event.Actor, machine string, was machines.Mark, wasCordoned bool, now machines.Mark, after time.Duration,
 ) {
@@ -111,8 +112,7 @@ func (a *Log) Uncordon(actor event.Actor, machine string, was machines.Mark) {
 		Before: cordonSide(was)})
 }
 
-// Dead records that a user declared a machine dead, how many attempts were lost by that, and how many orphans were
-// forgotten.
+// Dead records that a user declared a machine dead, and how many attempts were thereby lost and orphans forgotten.
 func (a *Log) Dead(actor event.Actor, machine, why string, lost, forgotten int) {
 	a.Add(event.Audit{Actor: actor, Action: "machine.dead", Target: auditMachine, TargetName: machine,
 		After: string(store.Encode(struct {

@@ -67,8 +67,8 @@ func (c *Clock) InTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.w
 // OnWall converts a time of the term into that of the wall clock. It is the inverse of InTerm.
 func (c *Clock) OnWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
 
-// Shown converts a time of the term into that of the wall clock, for people. The result for the same time changes only
-// when the wall clock was set.
+// Shown converts a time of the term into the time of the wall clock that users see. The result for the same time
+// changes only when the wall clock was set.
 func (c *Clock) Shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
 
 // SinceReported converts a past time, which another machine has reported by its own wall clock, into the time of the

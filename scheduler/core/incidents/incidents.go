@@ -1,10 +1,10 @@
-// Package incidents follows the troubles that people are notified of when they begin and when they are over: a machine
-// that is silent or flaps, most machines silent at once, and a job that is blocked. It also notifies people of a
-// machine that is drained. Failed runs are no incidents: package notifications is told of each.
+// Package incidents notifies people when a trouble begins and when it is over: a machine that is silent or flaps, most
+// machines silent at once, and a job that is blocked. It also notifies people of a machine that is drained. Failed runs
+// are no incidents: they go to package notifications directly.
 //
-// The package is given what is the case now (Present) and compares that with what it has reported. What it has reported
-// is stored, so that a new leader neither repeats nor forgets a report. It decides nothing about tasks. For a machine
-// that flaps it sets a mark of package machines, so that nothing new is placed there for a while.
+// The package compares the present conditions (Present) with those that it has reported. The reported ones are stored,
+// so that a new leader neither repeats nor forgets a report. The package decides nothing about tasks. It marks a machine
+// that flaps (package machines), so that nothing new is placed there for a while.
 package incidents
 
 import (
@@ -22,17 +22,17 @@ import (
 const (
 	// reportAfter is how long a trouble must last to be reported. Most are over before, such as an agent's restart.
 	reportAfter = 30 * time.Second
-	// overAfter is how long it must be over before that is reported, so that a machine that comes and goes makes one
-	// report of each kind.
+	// overAfter is how long a trouble must be over before its end is reported, so that a machine that comes and goes
+	// makes one report of each kind.
 	overAfter = time.Minute
-	// goneAfter is the same for a machine of which nothing is known any more.
+	// goneAfter replaces overAfter for a silent machine of which nothing is known any more.
 	goneAfter = time.Hour
-	// A machine that is silent for the flapSilences-th time within flapWindow is cordoned for minFlapCordon, which
-	// doubles with each further silence up to maxFlapCordon. It starts over when the machine was not silent for
-	// flapWindow after the end of the cordon.
-	flapSilences = 3
 	// minInterval is the shortest interval between two calls of Observe.
-	minInterval   = time.Second
+	minInterval = time.Second
+	// A machine that is silent for the flapSilences-th time within flapWindow is cordoned for minFlapCordon. Each
+	// further silence doubles that time, up to maxFlapCordon. When flapWindow has passed since the end of the cordon
+	// without a silence, the next cordon lasts minFlapCordon again.
+	flapSilences  = 3
 	flapWindow    = time.Hour
 	minFlapCordon = 10 * time.Minute
 	flapDoublings = 2
@@ -50,15 +50,16 @@ const (
 	MachineDrained Kind = "drained" // a machine that was to be emptied is empty
 )
 
-// Condition is something that is the case.
+// Condition is a trouble that holds now.
 type Condition struct {
 	Kind    Kind
 	Subject string
 	// Since is when it began, in the time of the term.
 	Since time.Time
-	// Why describes it for people, in a sentence of its own.
+	// Why describes it in a complete sentence, which people are sent.
 	Why reason.Reason
-	// Withheld says that it is part of a larger trouble, of which people are notified, so that it is no news by itself.
+	// Withheld is set if the condition is part of a larger trouble of which people are notified, so that they are not
+	// notified of this part.
 	Withheld bool
 }
 
@@ -72,7 +73,7 @@ const (
 	Gone                    // the cluster has removed its agents for good
 )
 
-// Present is what is the case now.
+// Present has the present conditions, and what is known of all machines.
 type Present struct {
 	Conditions []Condition
 	// Presence returns what is known of a machine that is not silent.
@@ -82,16 +83,16 @@ type Present struct {
 	Machines, Unreachable, Usable int
 }
 
-// incident is a condition that is, or lately was, the case. It is stored.
+// incident is a condition that holds, or held lately. It is stored.
 type incident struct {
 	kind    Kind
 	subject string
-	// Since is when it began, and Seen when a leader first saw it. Reported is set once people were notified of it,
-	// until they are told its end.
+	// Since is when it began, and Seen when a leader first saw it. Reported is set from the notification of its
+	// beginning until that of its end.
 	Since    time.Time `json:"since"`
 	Seen     time.Time `json:"seen"`
 	Reported bool      `json:"reported,omitempty"`
-	// Ongoing is set while it is the case. over is since when it is not, as far as this leader knows.
+	// Ongoing is set while the condition holds. over is since when it has not held, as far as this leader knows.
 	Ongoing bool `json:"ongoing,omitempty"`
 	over    time.Time
 	// Silences are when the machine last fell silent, the newest last, at most flapSilences. Cordons counts the
@@ -152,8 +153,8 @@ func (is *Incidents) next() time.Time {
 // Due reports whether Observe is to be called.
 func (is *Incidents) Due() bool { return !is.shared.Now().Before(is.next()) }
 
-// Wake returns when Observe is to be called next although nothing else happens, in the time of the term: while
-// something that has begun or ended may have to be reported. It is zero for never.
+// Wake returns when Observe is to be called next even if nothing else happens, in the time of the term. It is zero,
+// which means never, unless the beginning or the end of an incident may have to be reported.
 func (is *Incidents) Wake() (at time.Time) {
 	open := is.shared.PresenceChanged()
 	for _, in := range is.byKey {
@@ -169,8 +170,8 @@ func (is *Incidents) Wake() (at time.Time) {
 }
 
 // Observe compares the present conditions with the reported ones, and notifies people of what has begun and what is
-// over. It must be called only while this leader can tell, that is while its session is open and it has listened for
-// long enough to find an executor silent.
+// over. It must be called only while this leader can judge silence: its session is open, and it has listened for long
+// enough to find an executor silent.
 func (is *Incidents) Observe(now Present) {
 	is.observed = is.shared.Now()
 	is.shared.PresenceSeen()
@@ -187,7 +188,7 @@ func (is *Incidents) Observe(now Present) {
 	}
 }
 
-// observe applies a condition that is the case.
+// observe applies a condition that holds.
 func (is *Incidents) observe(key string, c Condition, present *Present) {
 	in := is.byKey[key]
 	switch {
@@ -228,7 +229,7 @@ func (is *Incidents) observe(key string, c Condition, present *Present) {
 	}
 }
 
-// observeAbsent applies that a condition of an incident is not the case.
+// observeAbsent updates an incident whose condition does not hold.
 func (is *Incidents) observeAbsent(key string, present *Present) {
 	in, now := is.byKey[key], is.shared.Now()
 	seen, after := Heard, overAfter
@@ -287,7 +288,8 @@ func (is *Incidents) reportOver(in *incident, seen Presence, present *Present) {
 	}
 }
 
-// report notifies the people concerned, and logs it.
+// report notifies operators and, if a job is blocked, the people of the job. It also logs the report. trouble is false
+// for a report that a trouble is over.
 func (is *Incidents) report(in *incident, why reason.Reason, trouble bool) {
 	note := step.Note{Kind: step.NoteIncident, Detail: why.String(), Problem: trouble && in.kind != MachineDrained}
 	is.notifications.Notify(notifications.Operators, why)

@@ -56,7 +56,7 @@ func (s *Set) Accept(r lease.Request) bool {
 // not be changed.
 func (s *Set) Secret() []byte { return s.secret }
 
-// Key returns the key of a holder. The first call of all makes the secret, which is then stored with the step.
+// Key returns the key of a holder. If there is no secret yet, it makes one, which is stored with the step.
 func (s *Set) Key(holder string) string {
 	if s.secret == nil {
 		s.secret, s.changed = []byte(s.shared.UUID()+s.shared.UUID()), true

@@ -18,8 +18,8 @@ type Failure struct {
 	FailedShards int           `json:"failedShards"`
 }
 
-// Notice is a sentence for people about something other than a failed run, for instance that a machine is silent or
-// that the job is blocked. At is when it was reported, on the wall clock.
+// Notice is a sentence about something other than a failed run, for instance that a machine is silent or that the job
+// is blocked. At is when it was reported, on the wall clock.
 type Notice struct {
 	At  time.Time     `json:"at"`
 	Why reason.Reason `json:"why"`

@@ -55,7 +55,7 @@ func (ns *Notifications) applyOutcome(job string, m message, e NotificationSent)
 		return
 	}
 	if settings, _ := ns.settings(job); e.Final && settings == m.settings {
-		n.after = now.Add(NotifyInterval) // of the message about the next failure
+		n.after = now.Add(NotifyInterval) // a message about the next failure waits until then
 		n.Refused, n.refusedBy = e.Problem, settings
 		ns.changed.Add(job)
 	}

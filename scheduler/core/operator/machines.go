@@ -37,7 +37,7 @@ func (op *Operator) cordonable(r CordonRequested) (machine string, refused *prob
 	return "", refused
 }
 
-// DrainMachine cordons a machine like Cordon, and has it emptied, or changes the deadline of its drain.
+// DrainMachine cordons a machine like Cordon, and begins to empty it or changes the deadline of its drain.
 func (op *Operator) DrainMachine(r DrainRequested) (machine string, refused *problem.Error) {
 	machine, refused = op.cordonable(r.CordonRequested)
 	if refused != nil {
@@ -68,12 +68,12 @@ func (op *Operator) Uncordon(r UncordonRequested) (machine string, changed bool,
 // heardWindow is how long nothing must have been heard of a machine before it can be declared dead without Force.
 const heardWindow = time.Minute
 
-// DeclareDead ends everything that ran on a machine, and returns the name of the machine and how many attempts are
-// over. It is refused while the machine may be alive, unless the request has Force.
+// DeclareDead ends all attempts on a machine, and returns the name of the machine and how many attempts it has ended.
+// It is refused while the machine may be alive, unless the request has Force.
 func (op *Operator) DeclareDead(r DeadRequested) (machine string, over int, refused *problem.Error) {
 	machine, refused = op.machineOf(r.Machine)
 	if refused == nil && !r.Force {
-		refused = op.mayLive(machine)
+		refused = op.refuseIfAlive(machine)
 	}
 	if refused != nil {
 		return "", 0, refused
@@ -85,9 +85,9 @@ func (op *Operator) DeclareDead(r DeadRequested) (machine string, over int, refu
 	return machine, lost + forgotten, nil
 }
 
-// mayLive returns an error if the machine was heard within heardWindow, or if this leader has not listened for that
-// long.
-func (op *Operator) mayLive(machine string) *problem.Error {
+// refuseIfAlive returns an error if the machine was heard within heardWindow, or if this leader has not listened for
+// that long.
+func (op *Operator) refuseIfAlive(machine string) *problem.Error {
 	const force = `add "force": true if you know that nothing of it runs any more`
 	var heard time.Time
 	for _, id := range op.st.Agents.OnHost(machine) {

@@ -1,7 +1,7 @@
 // Package operator carries out the requests of users that change no document: triggers, kills, pauses, statements that
-// an orphan has ended, cordons of machines, and reconciliation. It owns no state. It checks each request against the
-// state of the term, calls the transitions of the owners of that state, and adds the requester to the audit log. A
-// refused request changes nothing and returns an error that says what to do instead.
+// a task has ended or a machine is dead, cordons and drains of machines, and reconciliation. It owns no state. It
+// checks each request against the state of the term, calls the transitions of the owners of that state, and adds the
+// requester to the audit log. A refused request changes nothing and returns an error that says what to do instead.
 package operator
 
 import (
@@ -261,7 +261,8 @@ func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 }
 
 // Forget removes an orphan because an operator states that it has ended (rule E5), which frees the shard that it
-// blocks. It is refused for a task that is no orphan.
+// blocks. It also ends an unreachable exclusive task without a lease, whose end nothing else reports (rule K5). It is
+// refused for any other task.
 func (op *Operator) Forget(f ForgetRequested) *problem.Error {
 	o, found := op.st.Orphans.Get(f.TaskID)
 	if ref, live := op.st.Executions.Task(f.TaskID); !found && live {

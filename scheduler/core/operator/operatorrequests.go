@@ -68,14 +68,14 @@ type DrainRequested struct {
 	After time.Duration
 }
 
-// DeadRequested is an operator's statement that a machine is gone for good, with everything that ran there (rule M2).
-// The reply has the machine's view and how many attempts are over, or a *problem.Error.
+// DeadRequested is an operator's statement that a machine will never come back and that nothing runs there any more
+// (rule M2). The reply has the machine's view and how many attempts were ended, or a *problem.Error.
 type DeadRequested struct {
 	// Machine is the host name of the machine, or the id of one of its agents.
 	Machine string
 	// Reason is the requester's text, which may be "".
 	Reason string
-	// Force makes the statement count although the machine was heard a moment ago.
+	// Force accepts the statement even if the machine was heard a moment ago.
 	Force bool
 	Actor event.Actor
 }

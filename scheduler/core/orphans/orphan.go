@@ -44,16 +44,16 @@ type Orphan struct {
 	// Grace is the grace of its kills, that of the server if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
-	// Lease is, for an exclusive attempt, how long after the last request for its lease its processes may live (rule
-	// K5); 0 for any other. Waited is how much of that has passed, as far as it is stored: a chain of leaders adds up
-	// to it. countsFrom is since when this leader has counted; Unseen means that the cluster has reported its end, but
-	// not its executor, so that it is removed once Waited has reached Lease.
+	// Lease is how long the processes of an exclusive attempt may live after the last request for its lease (rule K5);
+	// 0 for any other attempt. Waited is how much of that time has passed: each leader adds its part, which it has
+	// counted from countsFrom on. Unseen is set if the cluster has reported the end of the attempt and its executor has
+	// not. Such an orphan is removed once Waited has reached Lease.
 	Lease      time.Duration `json:"lease,omitempty"`
 	Waited     time.Duration `json:"waited,omitempty"`
 	Unseen     bool          `json:"unseen,omitempty"`
 	countsFrom time.Time
 	// Unkilled is set if the executor of an exclusive attempt has reported that it could not end all of its processes.
-	// Only an operator's word ends the orphan then.
+	// Then the orphan stays until an operator states that it has ended.
 	Unkilled bool `json:"unkilled,omitempty"`
 
 	// Reported is set when the cluster has reported the task in this session and since its agent last registered. A

@@ -1,6 +1,6 @@
 // Package problem has the error with which the scheduler refuses a request: a kind from which an API chooses its
-// status code, a stable code for programs, and a sentence for people that says what to do next. It holds no state
-// and depends on no other part of the core.
+// status code, a stable code for programs, and a sentence that tells users what to do next. It holds no state and
+// depends on no other part of the core.
 package problem
 
 import (
@@ -40,7 +40,7 @@ type Error struct {
 	Kind Kind
 	// Code is a stable word for programs, e.g. "job_not_found".
 	Code string
-	// Message is a sentence for people that says what is wrong and what to do.
+	// Message is a sentence that tells users what is wrong and what to do.
 	Message string
 	// Violations lists the broken rules of a document or of settings, with Invalid.
 	Violations document.Violations
@@ -48,7 +48,7 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
-// Error returns the message for people.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Errorf makes an Error with a message formatted as by fmt.Sprintf. code must stay the same between releases.

@@ -160,7 +160,7 @@ func (h *Recording) orAll(end int64) int64 {
 	return end
 }
 
-// StoredUpTo records that the history has stored the first batches of this term, of which batches is the number.
+// StoredUpTo records how many of this term's batches, counted from the first, the history has stored.
 func (h *Recording) StoredUpTo(batches int64) {
 	n := 0
 	for n < len(h.unstored) && h.unstored[n].batch <= batches {
@@ -256,8 +256,8 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 	return batch
 }
 
-// writeStored adds to a commit up to which end the history has stored all, if that has changed. It makes no commit
-// necessary: a row that the next leader records again exists once.
+// writeStored adds stored to a commit if it has changed. A change of stored alone needs no commit: without it the next
+// leader only records some rows again, and the history keeps each row once.
 func (h *Recording) writeStored(r *store.Commit) {
 	if h.stored != h.storedSaved {
 		h.storedSaved = h.stored

@@ -141,7 +141,7 @@ func (fs *Set) Wait(a *app.Config, id string) PackageWait {
 	return PackageWait{}
 }
 
-// WaitReason returns the reason of a wait, for people. It must not be called for the zero value.
+// WaitReason returns the reason of a wait that users see. It must not be called for the zero value.
 func (fs *Set) WaitReason(w PackageWait) reason.Reason {
 	if w.probe == "" {
 		return reason.PackageUnfetchable(w.failure.WhatFailed(), w.failure.Tries, fs.shared.Shown(w.failure.Until()))

@@ -85,8 +85,8 @@ func (s *State) IsExcluded(agentID string) bool {
 	return a != nil && s.Machines.IsCordoned(a.Host())
 }
 
-// Excluded returns, by id, the known agents for which IsExcluded holds, with the reason for people; nil if there are
-// none. The reason of a cordon comes first, because a person has given it.
+// Excluded returns, by id, the known agents for which IsExcluded holds, with the reason that users see; nil if there
+// are none. The reason of a cordon takes precedence, because an operator may have written it.
 func (s *State) Excluded() map[string]reason.Reason {
 	excluded := s.Agents.Excluded()
 	for _, machine := range s.Machines.Names() {

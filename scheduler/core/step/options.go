@@ -13,10 +13,11 @@ import (
 type Options struct {
 	// Release is the version of this program. The stored state names the oldest release that may read it.
 	Release string
-	// ClusterKind names the kind of cluster, for people. The core refuses the state of another kind. It is empty for
-	// Mesos and for clusters with Mesos' protocol.
+	// ClusterKind names the kind of cluster, as messages show it. The core refuses the state of another kind. It is
+	// empty for Mesos and for clusters with Mesos' protocol.
 	ClusterKind string
-	// Held says, for people, why nothing is launched; empty if launches are not held. Everything else continues.
+	// Held is the reason, as users see it, why nothing is launched; empty if launches are not held. Everything else
+	// continues.
 	Held string
 	// Zone is the time zone of crons of jobs without a time zone.
 	Zone *time.Location

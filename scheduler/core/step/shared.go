@@ -29,8 +29,8 @@ type Shared struct {
 	// matchRequested is set if a change since the last match may lead to another result. needChanged is set if a change
 	// may alter which offers future launches need.
 	matchRequested, needChanged bool
-	// presenceChanged is set if an agent became silent, was heard again or left, or a machine was drained, since people
-	// were last notified of such changes.
+	// presenceChanged is set if an agent became silent, was heard again or left, or a machine was drained, since
+	// package incidents last examined the machines.
 	presenceChanged bool
 	// draining is set for the rest of the term once everything on the cluster is being ended (Drain).
 	draining bool
@@ -86,8 +86,8 @@ const resendGrid = 250 * time.Millisecond
 // SweepInterval is the interval at which all live tasks are checked for timeouts.
 const SweepInterval = 5 * time.Second
 
-// WakeToResend requests the step in which a call must be repeated that is sent in this step. tries says how often the
-// call was sent, including now.
+// WakeToResend requests a step at the time at which a call that is sent in this step must be repeated. tries is how
+// often the call was sent, including now.
 func (s *Shared) WakeToResend(tries int) {
 	due := s.Now().Add(Backoff(s.Opt.MinResendInterval, s.Opt.MaxResendInterval, tries-1))
 	s.WakeAt(due.Add(resendGrid - 1).Truncate(resendGrid))
@@ -148,7 +148,7 @@ func (s *Shared) MarkPresence() { s.presenceChanged = true }
 // PresenceChanged reports whether MarkPresence was called since the last call of PresenceSeen.
 func (s *Shared) PresenceChanged() bool { return s.presenceChanged }
 
-// PresenceSeen forgets the calls of MarkPresence so far, because people were notified.
+// PresenceSeen forgets the calls of MarkPresence so far, because package incidents has examined the machines.
 func (s *Shared) PresenceSeen() { s.presenceChanged = false }
 
 // TakeNeedChanged reports whether NeedChanged was called since the last call of TakeNeedChanged.

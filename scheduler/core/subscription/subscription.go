@@ -229,7 +229,7 @@ func (s *Subscription) AskIsDue() bool {
 	return !s.askAt.IsZero() && !s.shared.Now().Before(s.askAt)
 }
 
-// RecordAsked records about how many tasks the master was asked. If there were none, the questions at growing
+// RecordAsked records that the master was asked about this many tasks. If there were none, the questions at growing
 // intervals end until the next AskSoon.
 func (s *Subscription) RecordAsked(about int) {
 	if about == 0 {

@@ -91,7 +91,7 @@ func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	t := ts.task(e, item)
 	// The rest makes the fingerprint equal to that of earlier releases, so that an update of the scheduler replaces no
 	// daemon.
-	t.CPUs, t.MemoryMB = 0, 0 // the resources are part of it
+	t.CPUs, t.MemoryMB = 0, 0 // the next element of sent has the resources
 	if e.Settings().Job.Prop(jobs.PropScript) == "" {
 		t.PlainCommand = false
 	}

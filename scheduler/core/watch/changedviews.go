@@ -167,7 +167,7 @@ func (w *Watch) MarkConfigured(e step.Event) {
 	}
 }
 
-// MarkCluster records that an event of the cluster changes what people see of the cluster itself.
+// MarkCluster records whether an event of the cluster changes what users see of the cluster itself.
 func (w *Watch) MarkCluster(e cluster.Event) {
 	switch e.(type) {
 	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
