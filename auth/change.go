@@ -17,7 +17,8 @@ import (
 
 // change applies a change to the stored document. It retries while other processes change the document first, and
 // while the outcome of a write is unknown. apply may be called several times, so it must change nothing but its
-// argument; its results may be those of the last call. change returns an error of apply at once.
+// argument. It may also set variables of its caller, which then have the values of the last call. change returns an
+// error of apply at once.
 func (a *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

@@ -63,8 +63,8 @@ type matcher struct {
 // entries are contiguous, for the sake of the CPU's cache.
 type ledgerEntry struct {
 	free resources.Amount
-	// barred is the stamp of the last demand that may not use the agent; running that of the last one whose executor
-	// runs there; started that of the last one whose executor the placements start there.
+	// These are stamps of demands: of the last one that may not use the agent (barred), the last one whose executor
+	// runs there (running), and the last one whose executor the placements start there (started).
 	barred, running, started int32
 	// room is the number of the current demand's shards that fit, at most all of them. slots is the number of further
 	// tasks that the agent accepts, and bytes the size that remains in its call for their descriptions.
@@ -354,8 +354,8 @@ func (m *matcher) shortfall(n int) int {
 	return n
 }
 
-// nextShortfall returns how many of n shards of the demand the next match could not place, which begins with empty
-// calls: those without room on any agent, and those whose descriptions exceed the calls.
+// nextShortfall returns how many of n shards of the demand the next match could not place: those without room on any
+// agent, and those whose descriptions exceed the calls. The next match begins with empty calls.
 func (m *matcher) nextShortfall(n int) int {
 	for a := 0; a < len(m.entries) && n > 0; a++ {
 		perCall := max(int(m.callCapacity(a)/m.current.bytes), 1)

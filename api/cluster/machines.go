@@ -103,7 +103,7 @@ func (h *Handlers) uncordon(c *gin.Context) (any, error) {
 type deadBody struct {
 	// Reason tells other users why the machine was declared dead.
 	Reason string `json:"reason,omitempty"`
-	// Force declares the machine dead even if it answered a moment ago.
+	// Force declares the machine dead even if it was heard a moment ago.
 	Force bool `json:"force,omitempty"`
 }
 
