@@ -93,7 +93,8 @@ func TestSessionWithTLS(t *testing.T) {
 	user(t, access, "alice", auth.Admin)
 	server := httptest.NewTLSServer(api.New(api.Options{Scheduler: newFakeScheduler(), Access: access}))
 	t.Cleanup(server.Close)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}}
+	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	t.Cleanup(client.CloseIdleConnections)
 	do := func(method, path, body string, headers ...string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))

@@ -130,7 +130,8 @@ func (o *outbox) TakeAudit(_ context.Context, ids []string) error {
 	return nil
 }
 
-// TestA1RowsOfTheOutboxAreMovedOnce, by each leader, and no row is removed there before it is committed here.
+// TestA1RowsOfTheOutboxAreMovedOnce: each leader moves the rows that are there once, and removes no row from the outbox
+// before it is committed.
 func TestA1RowsOfTheOutboxAreMovedOnce(t *testing.T) {
 	o := &outbox{fails: 3}
 	o.put("one")

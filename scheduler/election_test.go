@@ -102,8 +102,8 @@ func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
 	})
 }
 
-// TestALeaderWithoutACluster keeps the leadership, or abdicates: when the cluster has only refused it for
-// RefusedTimeout, or when there is a standby that may reach the cluster.
+// TestALeaderWithoutACluster: the leader abdicates when the cluster has only refused it for RefusedTimeout, or when
+// there is a standby that may reach the cluster. Otherwise it keeps the leadership.
 func TestALeaderWithoutACluster(t *testing.T) {
 	t.Parallel()
 	refuses := error(&cluster.Refused{Status: 401,

@@ -101,7 +101,7 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 	}
 }
 
-// TestT2CallsThatWaitAtTheEndOfTheTermAreDropped while other calls are unanswered.
+// TestT2CallsThatWaitAtTheEndOfTheTermAreDropped: calls that wait behind unanswered ones are never sent.
 func TestT2CallsThatWaitAtTheEndOfTheTermAreDropped(t *testing.T) {
 	var mu sync.Mutex
 	acks := 0
@@ -133,7 +133,7 @@ func TestT2CallsThatWaitAtTheEndOfTheTermAreDropped(t *testing.T) {
 	})
 }
 
-// TestT2ADeposedLeaderStops at its next commit, even if nothing has told it.
+// TestT2ADeposedLeaderStops: a leader that was deposed without notice stops at its next commit.
 func TestT2ADeposedLeaderStops(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		s.registry.depose(false)

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestAHoldIsOfThoseWhoLeadSoon: a held server says so from its start. It launches if it leads only after it has been
-// a standby for a while; a lead that is lost and won again before that is still held.
+// TestAHoldIsOfThoseWhoLeadSoon: a held server says so from its start. If it has been a standby for long enough before
+// it leads, it launches. If it loses the leadership and wins it again sooner, it is still held.
 func TestAHoldIsOfThoseWhoLeadSoon(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestFewLargeLaunchesAreSentAtOnce: however many agents get large launches at once, few are encoded at once; the
-// others are sent as those are answered.
+// TestFewLargeLaunchesAreSentAtOnce: however many agents get large launches, only a few launches are encoded and sent
+// at once. The others follow when those are answered.
 func TestFewLargeLaunchesAreSentAtOnce(t *testing.T) {
 	t.Parallel()
 	const agents, atOnce = 5, 2

@@ -24,10 +24,10 @@ type people struct {
 	answer func(ctx context.Context, job string) error
 
 	mu       sync.Mutex
-	told     map[string]int // by job
-	underWay map[string]int // as well
-	most     int            // messages that were under way at once
-	twice    bool           // two messages of one job were under way at once
+	told     map[string]int // the number of messages by job
+	underWay map[string]int // the number of messages that are being sent, by job
+	most     int            // the maximum number of messages that were being sent at once
+	twice    bool           // two messages of one job were being sent at once
 }
 
 func newPeople() *people {

@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// scriptedRegistry is a registry in memory that answers as a test says. One scheduler after the other leads, unless
-// another process begins a term meanwhile.
+// scriptedRegistry is a registry in memory that answers as a test says. The schedulers of the test lead one after the
+// other. depose makes another process begin a term in between.
 type scriptedRegistry struct {
 	diary *diary
 
@@ -34,12 +34,12 @@ type scriptedRegistry struct {
 	confirm func() error
 	entries map[string]registry.Entry
 	number  int64
-	terms   int // of ours
+	terms   int // the number of terms of the test's schedulers
 	term    *scriptedTerm
 	leader  registry.Leader
 }
 
-// confirmWith sets what terms answer when they are asked to confirm themselves, their own error if it is nil.
+// confirmWith sets the function that answers Confirm of all terms. If it is nil, a term answers with its own error.
 func (r *scriptedRegistry) confirmWith(confirm func() error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

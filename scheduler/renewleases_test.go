@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestRenewLeases checks that a request of the holder is answered, that one of somebody else is refused, and that no
+// TestRenewLeases checks that a request with the holder's signature is answered, that any other is refused, and that no
 // answer leaves unless the registry confirms the term.
 func TestRenewLeases(t *testing.T) {
 	leading(t, givesLeases, func(t *testing.T, s *stage) {
@@ -75,7 +75,8 @@ func TestRenewLeasesByMessage(t *testing.T) {
 		}
 		s.registry.confirmWith(nil)
 		m, ok := lease.Unpack(ask())
-		if a, err := m.OpenAnswer(grant.Key); !ok || err != nil || a.Number != r.Number || !slices.Equal(a.Granted, r.Tasks) {
+		a, err := m.OpenAnswer(grant.Key)
+		if !ok || err != nil || a.Number != r.Number || !slices.Equal(a.Granted, r.Tasks) {
 			t.Errorf("got %+v, %v", a, err)
 		}
 	})

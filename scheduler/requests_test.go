@@ -156,7 +156,7 @@ func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
 	})
 }
 
-// TestT2ARefusedChangeEndsNoTerm: no fence refused it, and no session ended.
+// TestT2ARefusedChangeEndsNoTerm: a change that the registry refuses for another reason than the fence ends no term.
 func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
 	leading(t, func(s *stage) {
 		s.registry.onCommit = func(writes []registry.Write) error {
@@ -226,8 +226,8 @@ func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
 	})
 }
 
-// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm, because a client must not be asked to repeat a change that was
-// made. The leader abdicates at a point while the request is under way.
+// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm: a client is not asked to repeat a change that was made, although
+// the leader abdicates at some point while the request is under way.
 func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -283,7 +283,7 @@ func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
 	}
 }
 
-// TestTheLogTellsWhatPeopleChange, and nothing about refused requests.
+// TestTheLogTellsWhatPeopleChange: the log has a line for each change, and none for a refused request.
 func TestTheLogTellsWhatPeopleChange(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		ctx := t.Context()

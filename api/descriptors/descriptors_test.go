@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// The child holds reserved descriptors in reserve and accepts up to most connections.
+// reserved is the size of the child's reserve, connections the maximum number of its connections.
 const reserved, connections = 4, 25
 
 // child serves three paths: /exhaust opens all remaining descriptors, /free closes them, and / answers. It ends when

@@ -321,7 +321,7 @@ func TestOneReadForAPage(t *testing.T) {
 	}
 }
 
-// TestASummaryHasTheSizeOfDocuments, but not with a scope of some apps.
+// TestASummaryHasTheSizeOfDocuments: a summary for all apps has the size of their documents, one for some apps has not.
 func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))

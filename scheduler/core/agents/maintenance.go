@@ -33,8 +33,8 @@ func (as *Set) IsExcluded(id string) bool {
 	return as.InMaintenance(id) || as.byID[id] != nil && !as.byID[id].silent.IsZero()
 }
 
-// Excluded returns, by id, the agents for which IsExcluded holds, with the reason that users see; nil if there are none.
-// The caller may change the map.
+// Excluded returns, by id, the agents for which IsExcluded holds, with the reason that users see; nil if there are
+// none. The caller may change the map.
 func (as *Set) Excluded() (out map[string]reason.Reason) {
 	for id := range as.excludable {
 		a, why := as.byID[id], reason.Reason{}

@@ -3,8 +3,8 @@
 // are no incidents: they go to package notifications directly.
 //
 // The package compares the present conditions (Present) with those that it has reported. The reported ones are stored,
-// so that a new leader neither repeats nor forgets a report. The package decides nothing about tasks. It marks a machine
-// that flaps (package machines), so that nothing new is placed there for a while.
+// so that a new leader neither repeats nor forgets a report. The package decides nothing about tasks. It cordons a
+// machine that flaps (package machines), so that nothing new is placed there for a while.
 package incidents
 
 import (

@@ -16,8 +16,8 @@ import (
 
 // Silence tells whether most machines are silent at once. Package attempts decides that.
 type Silence interface {
-	// MostSilent returns since when more than half of the agents with tasks are silent, zero if they are not. silent and
-	// all are the present numbers of silent agents with tasks and of all agents with tasks.
+	// MostSilent returns since when more than half of the agents with tasks are silent, zero if they are not. silent
+	// and all are the present numbers of silent agents with tasks and of all agents with tasks.
 	MostSilent() (since time.Time, silent, all int)
 }
 
