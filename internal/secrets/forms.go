@@ -16,7 +16,7 @@ var form = regexp.MustCompile(`(\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-
 // formHints are short parts of what form matches; for example, "ig" is in sig= and signature=. A text without any of
 // them is not matched with form, which would take longer.
 var formHints = []string{"gh", "github_pat_", "glpat-", "xox", "k_", "sk-ant-", "AIza", "npm_", "dop_", "hvs.", "SG.",
-	"eyJ", "//", "ig", "PRIVATE KEY"}
+	"eyJ", "//", "/hook/", "ig", "PRIVATE KEY"}
 
 // formSecrets returns the secrets that are known by their form.
 func formSecrets(text string) (found []Span) {

@@ -47,6 +47,7 @@ var secretTexts = []string{
 	"gh ghp_«abcdefghijklmnopqrst0123»", "use github_pat_«11ABCDEFG0123456789ab»", "use xoxb-«123456789012-abcdefghijkl»", "-----BEGIN RSA PRIVATE KEY-----«\nMIIEvQ\n»-----END RSA PRIVATE KEY-----",
 	"x eyJ«hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijkl» y", "curl https://hooks.slack.com/services/«T00/B00/abcdef»", "curl https://api.telegram.org/bot«12345:AAabcdef»/sendMessage",
 	"curl 'https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=«0a1b2c3d-0a1b-2c3d»'", "curl https://open.feishu.cn/open-apis/bot/v2/hook/«0a1b2c3d-0a1b»", "https://x.blob.core.windows.net/a?sv=1&sig=«abc%3D»",
+	"POST /open-apis/bot/v2/hook/«0123456789abcdef0123» failed",
 	// URLs.
 	"pg_dump postgres://me:«hunter2»@h/x", "curl 'https://h/x?token=«hunter2»&a=b'", "jdbc:mysql://h/x?user=a&password=«p»&b=c",
 }
