@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSomeAppsOnly: a user with rights for one app sees and changes only what belongs to that app. All answers about the
-// other app are as if it did not exist.
+// TestSomeAppsOnly: a user with rights for one app sees and changes only what belongs to that app. All answers about
+// the other app are as if it did not exist.
 func TestSomeAppsOnly(t *testing.T) {
 	m := start(t)
 	for _, app := range []string{"mine", "theirs"} {

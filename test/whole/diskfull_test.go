@@ -10,9 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDiskFull: a task fills the disk on which the data folder is, and fails with that reason. The server keeps running,
-// and no other job loses a fire: the fires run while the disk is full, or as soon as there is space. Only root can mount
-// a small disk (TestAsRootDiskFull). For other users a limit on the size of the task's files takes the disk's place.
+// TestDiskFull: a task fills the disk on which the data folder is, and fails with that reason. The server keeps
+// running, and no other job loses a fire: the fires run while the disk is full, or as soon as there is space. Only
+// root can mount a small disk (TestAsRootDiskFull). For other users a limit on the size of the task's files takes the
+// disk's place.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

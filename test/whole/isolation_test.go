@@ -18,8 +18,8 @@ import (
 
 const nobody = 65534
 
-// TestAJobSeesNothingOfTheSameUsersServer: a job of the server's own user gets nothing of what runThief tries to access.
-// If root runs the test, the server runs as another user.
+// TestAJobSeesNothingOfTheSameUsersServer: a job of the server's own user gets nothing of what runThief tries to
+// access. If root runs the test, the server runs as another user.
 func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	t.Parallel()
 	m, said := runThief(t, nobody)

@@ -13,8 +13,8 @@ import (
 )
 
 // TestL8PackageHostHangs: if the package's host accepts connections and never answers, the run fails with that reason
-// after the timeout of the first byte. The explanation of the next run says that it waits for the host. It runs when the
-// host answers.
+// after the timeout of the first byte. The explanation of the next run says that it waits for the host. It runs when
+// the host answers.
 func TestL8PackageHostHangs(t *testing.T) {
 	m := start(t, "--executor-limit", "package-first-byte=500ms")
 	var answers atomic.Bool

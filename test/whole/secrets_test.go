@@ -217,8 +217,8 @@ echo "$*" >&2
 	checkFiles(t, m.Dir)
 }
 
-// routesToGet returns all GET routes, which docs/api.md lists. It leaves out those whose answer is a job's own output or
-// a program, or does not end.
+// routesToGet returns all GET routes, which docs/api.md lists. It leaves out those whose answer is a job's own output
+// or a program, or does not end.
 func routesToGet(t *testing.T) (paths []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/api.md")
