@@ -27,13 +27,14 @@ type Options struct {
 	Access interface {
 		Authenticate(token string) (auth.Principal, error)
 	}
-	// State returns whether a login is required.
+	// State returns whether a login is required: not without users (Empty), with them (Closed), or not known now
+	// (Unknown).
 	State func() auth.State
 	// Proofs signs and verifies the headers with which a follower forwards a request. If it is nil, this server does
 	// not sign these headers, and ignores those that it receives.
 	Proofs Proofs
-	// Advertise is the host:port under which others reach this server. While no login is required, its host may be in
-	// the header Host.
+	// Advertise is the host:port under which others reach this server. While no login is required, a request is
+	// admitted only if its header Host names this machine itself or the host of Advertise.
 	Advertise string
 	// RuleOf returns the rule of a request's route.
 	RuleOf func(c *gin.Context) route.Rule
@@ -45,8 +46,8 @@ type Admission struct{ Options }
 // New returns an Admission.
 func New(o Options) *Admission { return &Admission{o} }
 
-// Admit admits a request, or answers it with an error and aborts it. As in the original, the caller is authenticated
-// before the content of the request is checked.
+// Admit admits a request, or answers it with an error and aborts it. As in Apache ElasticJob-Cloud, the caller is
+// authenticated before the content of the request is checked.
 func (h *Admission) Admit(c *gin.Context) {
 	rule := h.RuleOf(c)
 	who, err := h.identify(c.Request, rule)
@@ -91,7 +92,7 @@ func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Calle
 
 var (
 	errNoUsers = failure.New(http.StatusForbidden, "no_users",
-		"this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: it serves only health and artifacts. Create the first user on its machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
+		"this server has no users yet. Until it has one, it serves only health and artifacts to requests that come through a proxy, or to an address that other machines can reach. Create the first user on its machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
 	errTokenMissing = failure.New(http.StatusUnauthorized, "token_missing",
 		"a token is required: POST /api/login with a username and a password and send the accessToken of the answer, or send an API token, as Authorization: Bearer TOKEN")
 	errSeveralTokens = failure.BadRequest("several_tokens",
@@ -106,24 +107,25 @@ var (
 // of requests in the same form.
 func (h *Admission) authenticate(
 	r *http.Request, state auth.State,
-) (nobody auth.Principal, lapsed func() bool, err error) {
+) (p auth.Principal, lapsed func() bool, err error) {
 	if state == auth.Empty {
-		return nobody, nil, errNoUsers
+		return p, nil, errNoUsers
 	}
 	token, byCookie, err := requestToken(r)
+	// Without a usable token, the caller can't be told to log in while it is unknown whether that is required.
 	if err != nil && state == auth.Unknown || h.Access == nil {
-		return nobody, nil, failure.ErrAccessUnknown
+		return p, nil, failure.ErrAccessUnknown
 	}
 	if err != nil {
-		return nobody, nil, err
+		return p, nil, err
 	}
-	p, err := h.Access.Authenticate(token)
+	p, err = h.Access.Authenticate(token)
 	if err != nil {
-		return nobody, nil, err
+		return p, nil, err
 	}
 	if byCookie {
 		if !failure.IsRead(r.Method) && r.Header.Get("Origin") == "" {
-			return nobody, nil, errNoOrigin
+			return p, nil, errNoOrigin
 		}
 		r.Header.Del("Cookie")
 		r.Header.Set("Authorization", "Bearer "+token)

@@ -1,4 +1,4 @@
-// Package answer writes answers: JSON, lists row by row, failures in one common form, and long-lasting answers.
+// Package answer writes answers: JSON, lists row by row, failures in one common form, and streamed answers.
 package answer
 
 import (
@@ -50,7 +50,7 @@ func (a *Writer) FailWith(w http.ResponseWriter, r *http.Request, err error,
 			"error", err)
 		f = failure.Internal(id)
 	}
-	if recorded, ok := r.Context().Value(refusalKey{}).(**failure.Failure); ok {
+	if recorded, ok := r.Context().Value(failureKey{}).(**failure.Failure); ok {
 		*recorded = f
 	}
 	if f.Status == http.StatusRequestEntityTooLarge {
@@ -101,14 +101,14 @@ func OrEmpty[S ~[]E, E any](list S) S {
 	return list
 }
 
-// refusalKey is the key of a **failure.Failure in a request's context, in which FailWith records the failure.
-type refusalKey struct{}
+// failureKey is the key of a **failure.Failure in a request's context, in which FailWith records the failure.
+type failureKey struct{}
 
-// WithRefusal returns a context for a request, and a function that returns the failure with which Fail or FailWith has
-// answered the request. The function returns nil if the request has not failed.
-func WithRefusal(ctx context.Context) (context.Context, func() *failure.Failure) {
+// RecordFailure returns a context for a request, and a function that returns the failure with which Fail or FailWith
+// has answered the request. The function returns nil if the request has not failed.
+func RecordFailure(ctx context.Context) (context.Context, func() *failure.Failure) {
 	recorded := new(*failure.Failure)
-	return context.WithValue(ctx, refusalKey{}, recorded), func() *failure.Failure { return *recorded }
+	return context.WithValue(ctx, failureKey{}, recorded), func() *failure.Failure { return *recorded }
 }
 
 // tokenInPath matches a token that a client has put into the path by mistake. It must not appear in the log, where

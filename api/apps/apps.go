@@ -93,7 +93,7 @@ func (h *Handlers) Routes() []route.Route {
 	}),
 		route.Group("Checks before registration", []route.Route{
 			{Method: post, Path: "/api/app/check", Rule: route.Publishers, Answer: h.checkApp,
-				Takes: []request.Declared{documents.CheckUpdate},
+				Takes: []request.Declared{documents.UpdateFlag},
 				Does: route.Does("Fetches an app's package as an executor would, and reports its contents").
 					Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).
 					Fails(http.StatusNotFound, http.StatusTooManyRequests)},

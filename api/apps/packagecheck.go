@@ -113,7 +113,7 @@ func withoutSecrets(text, url string) string {
 // body contains only the fields to change.
 func (h *Handlers) checkApp(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	update := documents.CheckUpdate.Of(q)
+	update := documents.UpdateFlag.Of(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}

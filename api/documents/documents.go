@@ -43,8 +43,8 @@ type Handlers[C withSecrets[C], V any] struct {
 
 	Config func(V) C
 	Name   func(V) string
-	// Answer returns the answer to a command: the fields of the document and those of the view. It puts notes, those
-	// about the body of the request, before the notes of the view.
+	// Answer returns the answer to a command: the fields of the document and those of the view. The parameter notes has
+	// the notes about the body of the request, which come before the notes of the view.
 	Answer func(view V, notes []string) any
 }
 
@@ -178,5 +178,6 @@ func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	return c, append(notes, checkNotes...), undecoded.And(unkept).And(broken).OrNil()
 }
 
-// CheckUpdate is the query parameter with which a check treats the body as an update.
-var CheckUpdate = request.Flag("update", "The body has the fields that change in the stored document, as in an update.")
+// UpdateFlag is a query parameter of the routes that only check a document. With it, the body is checked as an update
+// of the stored document.
+var UpdateFlag = request.Flag("update", "The body has the fields that change in the stored document, as in an update.")

@@ -23,7 +23,7 @@ type jobCheck struct {
 // checkJob checks a job as registering it would or, with update, as updating it would. It changes nothing.
 func (h *Handlers) checkJob(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	update, lang := documents.CheckUpdate.Of(q), languageOf(q)
+	update, lang := documents.UpdateFlag.Of(q), languageOf(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (h *Handlers) Routes() []route.Route {
 	}),
 		route.Group("Checks before registration", []route.Route{
 			{Method: post, Path: "/api/job/check", Rule: route.Publishers, Answer: h.checkJob,
-				Takes: []request.Declared{documents.CheckUpdate, language},
+				Takes: []request.Declared{documents.UpdateFlag, language},
 				Does: route.Does("Checks a job as registering or updating it would, and changes nothing").
 					Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
 			{Method: get, Path: "/api/cron", Rule: route.Viewers, Answer: h.explainCron, Local: true,

@@ -23,7 +23,7 @@ func TestMigrationFromOtherSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	replaced := strings.NewReplacer("zk1.example.com:2181", liteZooKeeperWithJobs(t), "xxl-job.dsn",
+	addresses := strings.NewReplacer("zk1.example.com:2181", liteZooKeeperWithJobs(t), "xxl-job.dsn",
 		xxlDatabaseWithJobs(t, folder))
 	blocks := regexp.MustCompile("(?s)TestMigrationFromOtherSystems -->\n```sh\n(elasticjob [^\n]*)\n.*?```\n```text\n(.*?)```").
 		FindAllStringSubmatch(string(text), -1)
@@ -31,29 +31,29 @@ func TestMigrationFromOtherSystems(t *testing.T) {
 		t.Fatalf("%d commands of the document were found", len(blocks))
 	}
 	for _, block := range blocks {
-		line, _, _ := strings.Cut(replaced.Replace(block[1]), " > ")
-		status, out, report := newSession(t).run("", words(line)[1:]...)
+		line, _, _ := strings.Cut(addresses.Replace(block[1]), " > ")
+		status, stdout, stderr := newSession(t).run("", words(line)[1:]...)
 		if status != 0 {
-			t.Fatalf("%s: status %d: %s", line, status, report)
+			t.Fatalf("%s: status %d: %s", line, status, stderr)
 		}
-		rest := report + out
+		rest := stderr + stdout
 		for want := range strings.Lines(block[2]) {
 			want, _, _ = strings.Cut(strings.TrimSuffix(want, "\n"), "…")
 			at := strings.Index(rest, want)
 			if at < 0 {
-				t.Fatalf("%s: %q does not follow in\n%s%s", line, want, report, out)
+				t.Fatalf("%s: %q is missing, or comes too early, in\n%s%s", line, want, stderr, stdout)
 			}
 			rest = rest[at+len(want):]
 		}
 	}
 }
 
-func TestImportWithoutASourceNamesThem(t *testing.T) {
+func TestImportWithoutASourceNamesThePossibleOnes(t *testing.T) {
 	t.Parallel()
 	for system, flag := range map[string]string{"xxl-job": "--db", "elasticjob-lite": "--zk"} {
-		if status, _, report := newSession(t).run("", "import", system); status != statusUsage ||
-			!strings.Contains(report, "FILE, or "+flag) {
-			t.Errorf("%s: status %d: %s", system, status, report)
+		if status, _, stderr := newSession(t).run("", "import", system); status != statusUsage ||
+			!strings.Contains(stderr, "FILE, or "+flag) {
+			t.Errorf("%s: status %d: %s", system, status, stderr)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// outputEnd and keptFolder match parts of an executor's text about the end of a process. That reason has no
-	// arguments, so only its text has these parts.
+	// outputEnd and keptFolder match parts of an executor's text about the end of a process. The executor sends a plain
+	// text without arguments, so these parts have to be found in the text.
 	outputEnd  = regexp.MustCompile(`(?:^|; )end of std(?:err|out):\s`)
 	keptFolder = regexp.MustCompile(`; (its working directory is kept on the agent: [^;\n]*)`)
 	// plainExit matches an exit status, which says less than the last line of the output.
@@ -21,8 +21,8 @@ var (
 		`([\w$]*(?:Exception|Error|Throwable)(?:[: (].*)?)$`)
 )
 
-// shortReason returns the reason of a run in an order that suits a narrow column: first the exception or the last line
-// of the output, with its shard, and at the end what matters least. The number of failed shards is left out.
+// shortReason returns the reason of a run in an order that suits a narrow column: first the shard and the cause (see
+// causeFirst), at the end what matters least. The number of failed shards is left out.
 func shortReason(why client.Why) string {
 	if why.ReasonCode != "shards_failed" && why.ReasonCode != "shards_killed" {
 		return causeFirst(why.Reason)
@@ -57,7 +57,9 @@ func wordsOf(nested map[string]any) string {
 	return r.String()
 }
 
-// causeFirst moves the most telling line of the output to the beginning of a reason, and the kept folder to its end.
+// causeFirst puts the cause at the beginning of a reason, and the kept folder at its end. The cause is the executor's
+// own text, followed by the most telling line of the output. If the executor only reports an exit status, that line
+// alone is the cause.
 func causeFirst(text string) string {
 	kept := ""
 	if match := keptFolder.FindStringSubmatchIndex(text); match != nil {

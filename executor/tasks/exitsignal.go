@@ -2,9 +2,10 @@ package tasks
 
 import "syscall"
 
-// strangeSignal explains the exit statuses 143 and 137, by which shells and the JVM report SIGTERM and SIGKILL. It
-// returns "" for any other status, and if this executor has killed the process, because the kill explains the status.
-func (exit processExit) strangeSignal() string {
+// signalFromElsewhere explains the exit statuses 143 and 137. A shell ends with them if SIGTERM or SIGKILL has ended
+// its child, and a JVM ends with 143 after SIGTERM. It returns "" for any other status, and if this executor has
+// killed the process, because the kill explains the status.
+func (exit processExit) signalFromElsewhere() string {
 	if exit.Killed || exit.Signal != 0 {
 		return ""
 	}

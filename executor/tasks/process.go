@@ -106,7 +106,7 @@ type processExit struct {
 // text says how the process ended, and what is notable about it.
 func (exit processExit) text() string {
 	const where = ": the machine, or the control group that limits this executor, was out of memory"
-	text := "exit status " + strconv.Itoa(exit.Status) + exit.strangeSignal()
+	text := "exit status " + strconv.Itoa(exit.Status) + exit.signalFromElsewhere()
 	if exit.Signal != 0 {
 		text = fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
 	}

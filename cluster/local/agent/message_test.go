@@ -26,15 +26,15 @@ func (b *bench) say(t *testing.T, media, id string, message *executor.Call_Messa
 	return answer{response.StatusCode, string(text)}
 }
 
-// A message reaches the master unchanged in both encodings. A message that cannot be passed on is accepted and
-// dropped, as in Mesos.
+// A message reaches the master unchanged in both encodings. While the agent has no session with the master, a message
+// is accepted and dropped, as in Mesos; so is one that is larger than maxMessage, a limit that Mesos does not have.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
 	const inJSON, inProtobuf = "application/json", "application/x-protobuf"
 	b.run(b.task("t1", "x", testExecutorInfo("ex1", "deaf")))
-	any := &executor.Call_Message{Data: []byte("any")}
-	if got := b.say(t, inJSON, "ex1", any); got != (answer{http.StatusForbidden, "Executor is not subscribed"}) {
+	message := &executor.Call_Message{Data: []byte("any")}
+	if got := b.say(t, inJSON, "ex1", message); got != (answer{http.StatusForbidden, "Executor is not subscribed"}) {
 		t.Errorf("before it subscribed: %v", got)
 	}
 	b.subscribe(t, inJSON, "ex1", &executor.Call_Subscribe{}).next()
@@ -45,7 +45,7 @@ func TestMessages(t *testing.T) {
 	if got := b.say(t, inJSON, "ex1", &executor.Call_Message{}); got.status != http.StatusBadRequest {
 		t.Errorf("a message without data: %v", got)
 	}
-	if got := b.say(t, inJSON, "no-such", any); got != (answer{http.StatusBadRequest, "Executor cannot be found"}) {
+	if got := b.say(t, inJSON, "no-such", message); got != (answer{http.StatusBadRequest, "Executor cannot be found"}) {
 		t.Errorf("of an unknown executor: %v", got)
 	}
 	count := 0
@@ -62,7 +62,8 @@ func TestMessages(t *testing.T) {
 				len(data), data)
 		}
 	}
-	lost := func(data []byte) {
+	// The next message that arrives shows that this one was dropped, because it would have come first.
+	isDropped := func(data []byte) {
 		t.Helper()
 		if got := b.say(t, inProtobuf, "ex1",
 			&executor.Call_Message{Data: data}); got != (answer{http.StatusAccepted, ""}) {
@@ -74,7 +75,7 @@ func TestMessages(t *testing.T) {
 	arrives(inProtobuf, bytesOfAllKinds)
 	arrives(inProtobuf, []byte{})
 	arrives(inProtobuf, make([]byte, maxMessage))
-	lost(make([]byte, maxMessage+1))
+	isDropped(make([]byte, maxMessage+1))
 
 	b.master.setAway(true)
 	b.master.orders.Close()
@@ -83,7 +84,7 @@ func TestMessages(t *testing.T) {
 		defer b.mu.Unlock()
 		return !b.inSession
 	})
-	lost([]byte("while the master is away"))
+	isDropped([]byte("while the master is away"))
 	b.master.setAway(false)
 	b.master.wait(t, "the next registration", 2, func(c report) bool { return c.kind == "register" })
 	eventually(t, "the next session", func() bool {

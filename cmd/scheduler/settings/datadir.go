@@ -15,7 +15,8 @@ import (
 // root's server runs jobs, usually cannot pass through that folder.
 const rootsDataDir = "/var/lib/elasticjob"
 
-// defaultDataDir returns the default of --data-dir. It returns "" if there is no home folder.
+// defaultDataDir returns the default of --data-dir. It returns "" if it would be in a home
+// folder and there is none; that of root, or below XDG_DATA_HOME, is elsewhere.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "elasticjob")
@@ -30,9 +31,9 @@ func defaultDataDir() string {
 	return inHome
 }
 
-// dataDirOfRoot returns inHome, a folder in root's home folder, or shared. It returns inHome if that folder exists,
-// because an earlier release has created it. It also returns inHome if shared belongs to another user, for example to
-// the service of deploy/systemd: if root wrote into shared, that user could no longer use it.
+// dataDirOfRoot chooses between inHome, which is in root's home folder, and shared. It returns inHome if that folder
+// exists, because an earlier release has created it. It also returns inHome if shared belongs to another user, for
+// example to the service of deploy/systemd: if root wrote into shared, that user could no longer use it.
 func dataDirOfRoot(inHome, shared string, uid int) string {
 	if inHome == "" {
 		return shared
@@ -74,7 +75,7 @@ func checkFolder(path string) error {
 
 // checkWritable returns an error if no file can be created in a folder.
 func checkWritable(folder string) error {
-	// According to Access root may write to procfs and sysfs, but no file can be created there.
+	// For root, the system call access permits writing to procfs and sysfs, but no file can be created there.
 	var system unix.Statfs_t
 	if err := unix.Statfs(folder, &system); err == nil &&
 		(system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {
