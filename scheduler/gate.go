@@ -16,7 +16,7 @@ import (
 // of its commit, so that readers see only committed state. Unlike with a mutex, a reader can stop waiting.
 type stateGate struct{ sem *semaphore.Weighted }
 
-// wholeGate is the weight of the semaphore, all of which the loop takes. A reader takes 1, and there are never so many
+// wholeGate is the weight of the semaphore. The loop takes the whole weight, a reader takes 1. There are never so many
 // readers at once.
 const wholeGate = 1 << 30
 

@@ -82,7 +82,7 @@ func (r *termRunner) leaseKey(ctx context.Context, holder string) (string, error
 			return "", err
 		}
 		if reply.LeaseSecret == nil {
-			return "", lease.ErrSignature // nobody has a key yet
+			return "", lease.ErrSignature // no holder has a key yet
 		}
 		secret = &reply.LeaseSecret
 		r.leaseSecret.Store(secret)

@@ -39,7 +39,7 @@ type Options struct {
 	// Random is the source of ids; a fresh ChaCha8 if nil.
 	Random rand.Source
 	Logger *slog.Logger
-	// Notifier notifies people of failed runs. Without one nobody is notified, and the log says so.
+	// Notifier notifies people of failed runs. If it is nil, the log says that a notification could not be sent.
 	Notifier Notifier
 	// History stores the recorded rows (rule H1); without one nothing is recorded.
 	History History

@@ -80,9 +80,9 @@ func (h *Forwarder) otherLeads(address string) bool {
 	return ok && leader.Address != address
 }
 
-// nextLeader returns the address of the server to send the request to. previous is the address that the last attempt
-// used, or "" for the first attempt. After an attempt, nextLeader waits for the next leader; self is true if that is
-// this server.
+// nextLeader returns the address of the leader to which the request is sent. previous is the address that the last
+// attempt used. If previous is "", nextLeader returns at once. Otherwise it waits for another leader; self is true if
+// this server is that leader.
 func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, previous string) (address string, self bool,
 	err error) {
 	if previous == "" {

@@ -141,8 +141,8 @@ func (c *Core) applyChange(e Event) {
 	}
 }
 
-// observeIncidents compares the state with what people were notified of. Between two sweeps only reports of the cluster
-// and requests change what it would find.
+// observeIncidents compares the present conditions with those that people were notified of, when that is due. Between
+// two sweeps only reports of the cluster and requests can change the conditions.
 func (c *Core) observeIncidents() {
 	if c.attempts.JudgesSilence() && c.incidents.Due() {
 		c.incidents.Observe(c.views.Conditions())

@@ -18,7 +18,7 @@ var ErrRefused = errors.New("the cluster has refused this server")
 // unsubscribedTimeout, and a standby may have one.
 var ErrUnsubscribed = errors.New("there was no subscription to the cluster")
 
-// subscription is the state of the attempts to subscribe, of which there is one at a time.
+// subscription is the state of the attempts to subscribe. There is at most one attempt at a time.
 type subscription struct {
 	opened     int64  // the last session that was opened
 	subscribed bool   // the cluster's events arrive

@@ -13,7 +13,7 @@ type Agent struct {
 	// capacity is the largest sum of free resources and those used by this framework that was ever seen, or the total
 	// that the cluster states. It may be a little too large, which does no harm where it decides what could ever fit.
 	capacity resources.Amount
-	// total is the largest such sum that was seen while nothing was counted twice. People see it. It may be too small
+	// total is the largest such sum that was seen while nothing was counted twice. Users see it. It may be too small
 	// while tasks end on the agent all the time.
 	total resources.Amount
 	// reservable is like capacity, but is measured again when a reservation ended without a launch, because it was too
@@ -36,13 +36,13 @@ type Agent struct {
 	silent time.Time
 	// attributes are those of its last offer, nil without any.
 	attributes *cluster.Attributes
-	// closed is the reason why the cluster places no tasks on the agent, "" if it does. People see it, and the core
+	// closed is the reason why the cluster places no tasks on the agent, "" if it does. Users see it, and the core
 	// considers it when it predicts what could fit.
 	closed string
 	// own is the account of the tasks here that bring an executor of their own (Options.TaskExecutors).
 	own resources.Account
 	// unreachable is since when the master has reported the agent as unreachable; removedAt is when the master
-	// removed it. Both are zero while it is registered. People see them; placement decides by registered alone.
+	// removed it. Both are zero while it is registered. Users see them; placement decides by registered alone.
 	unreachable, removedAt time.Time
 	// gone is set once the cluster has said that it does not expect the agent back.
 	gone bool
@@ -61,7 +61,7 @@ func (a *Agent) Host() string { return a.host }
 func (a *Agent) Capacity() resources.Amount { return a.capacity }
 
 // Total is the largest sum of free resources and those used by this framework that was seen while nothing was counted
-// twice. People see it. It may be too small while tasks end on the agent all the time.
+// twice. Users see it. It may be too small while tasks end on the agent all the time.
 func (a *Agent) Total() resources.Amount { return a.total }
 
 // Reservable is the amount that a reservation may count on. It grows like Capacity, and is measured again when a

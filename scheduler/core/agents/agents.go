@@ -34,7 +34,7 @@ type Set struct {
 	returned map[string]bool
 	// allClosed is the reason why no agent takes tasks, none if one does or no agent is known.
 	allClosed reason.Reason
-	// capacities counts the changes of capacities and of which agents are known.
+	// capacities counts the changes of capacities and of the set of known agents.
 	capacities int64
 	// attributes counts the changes of the attributes of any agent.
 	attributes int64
@@ -208,7 +208,8 @@ func (as *Set) Register(a *Agent) {
 	}
 }
 
-// MarkRemoved records that the master has removed an agent, and whether it is gone for good. An unknown one is ignored.
+// MarkRemoved records that the master has removed an agent. gone says that the cluster does not expect the agent back.
+// An unknown agent is ignored.
 func (as *Set) MarkRemoved(id string, gone bool) {
 	if a := as.byID[id]; a != nil {
 		a.gone = a.gone || gone

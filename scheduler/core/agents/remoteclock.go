@@ -14,7 +14,7 @@ import (
 // counts as behind only when all samples are behind.
 type remoteClock struct {
 	samples []clockSample // the oldest first
-	// recorded is the error that people see, positive if the clock is ahead; 0 while the clock is right. It is
+	// recorded is the error that users see, positive if the clock is ahead; 0 while the clock is right. It is
 	// replaced only by an error that differs by clockTolerance or more, or when the clock becomes right or wrong,
 	// because each change affects the explanations of all tasks there.
 	recorded time.Duration

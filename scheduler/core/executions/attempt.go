@@ -148,8 +148,8 @@ func (t *Tries) CountMachine(name string) {
 // Machines counts.
 func (t Tries) Sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
 
-// keepOutput adds the present attempt, whose output is at path, to the earlier ones, of which it keeps the newest. It
-// does nothing if path is "".
+// keepOutput adds the present attempt, whose output is at path, to the earlier ones, and keeps the newest MaxEarlier of
+// them. It does nothing if path is "".
 func (s *Shard) keepOutput(path string) {
 	if path == "" {
 		return

@@ -70,7 +70,7 @@ type Presence int
 const (
 	Unknown Presence = iota // nothing is known of it; it may be away
 	Heard                   // an agent of it is registered
-	Gone                    // the cluster has removed its agents for good
+	Gone                    // the cluster has removed its agents and does not expect them back
 )
 
 // Present has the present conditions, and what is known of all machines.

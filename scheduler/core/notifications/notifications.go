@@ -291,7 +291,7 @@ func (ns *Notifications) recipient(job string) *jobs.Config {
 	return c
 }
 
-// settings returns the settings by which a job notifies people, and its address; both are "" if it notifies nobody.
+// settings returns the settings by which a job notifies people, and its address; both are "" if it does not.
 func (ns *Notifications) settings(job string) (settings, address string) {
 	c := ns.recipient(job)
 	if c == nil {

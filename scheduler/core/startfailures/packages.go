@@ -105,7 +105,7 @@ func (fs *Set) sourceFailures(a app.Config) (found []*Failure) {
 	return found
 }
 
-// unresolved returns the failures because of which an app may have to wait. There are none if its package was fetched
+// unresolved returns the failures that may require an app to wait. There are none if its package was fetched
 // under this leader and none of its fetches has failed since.
 func (fs *Set) unresolved(a *app.Config) []*Failure {
 	if a == nil || fs.fetched[a.AppName] {

@@ -32,7 +32,7 @@ func (m *PerJob) Of(job string) *JobStats {
 	return s
 }
 
-// CountRuns adds ended runs of a daemon's shard, of which failed is the number of failed ones.
+// CountRuns adds ended runs of a daemon's shard: runs is the number of all of them, failed that of the failed ones.
 func (m *PerJob) CountRuns(job string, runs, failed int64) {
 	if s := m.Of(job); s != nil {
 		s.Finished, s.Failed = s.Finished+runs-failed, s.Failed+failed

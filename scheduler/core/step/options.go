@@ -85,7 +85,7 @@ type Options struct {
 	// tasks get no lease, and are never given up (rule K5).
 	LeaseURLs []string
 	// Operators has the error handler, with its properties, by which the people who run the scheduler are notified. It
-	// has no name, and notifies nobody if it has no such handler. It contains secrets.
+	// has no name. Without such a handler operators are not notified. It contains secrets.
 	Operators jobs.Config
 	// JobMetrics bounds the number of jobs that have metrics of their own.
 	JobMetrics int

@@ -57,7 +57,7 @@ func (vs *Views) Conditions() incidents.Present {
 func machineOf(a *agents.Agent) string { return cmp.Or(a.Host(), a.ID()) }
 
 // silentSince returns since when an agent is silent, according to the cluster or to its executors; zero if it is not,
-// or is gone for good.
+// or if the cluster has removed the agent and does not expect it back.
 func silentSince(a *agents.Agent) time.Time {
 	since := a.Unreachable()
 	if !a.Silent().IsZero() && (since.IsZero() || a.Silent().Before(since)) {

@@ -43,7 +43,7 @@ type NotesView struct {
 	NoteReasons []NoteView `json:"noteReasons,omitempty"`
 }
 
-// NoteView is one note as a code with its arguments. The code is "" for a note without one.
+// NoteView is one note as a code with its arguments. A note without a code of its own has the code reason.PlainText.
 type NoteView struct {
 	Code string         `json:"code"`
 	Args map[string]any `json:"args,omitempty"`
