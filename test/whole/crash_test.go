@@ -34,8 +34,8 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 			if e.What != "end" || ended[e.Execution] != "" {
 				continue
 			}
-			// The events of its tasks may be shown later than the end of the execution. Only with all of them is the answer
-			// final.
+			// The events of its tasks may be shown later than the end of the execution. Only with all of them is the
+			// answer final.
 			if a, err := m.Try("GET", "/api/execution/"+e.Execution, ""); err == nil &&
 				strings.Contains(a.Body, `"state":"FINISHED","reason"`) &&
 				strings.Count(a.Body, `"kind":"TASK_FINISHED"`) == strings.Count(a.Body, `"attempt":`) {
@@ -174,8 +174,8 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 	m.Stop()
 }
 
-// TestRunningTasksAreFoundAgain kills the server while tasks run. Some of them end while no server runs, and another one
-// later. The next server knows their outcome, with exit status and output.
+// TestRunningTasksAreFoundAgain kills the server while tasks run. Some of them end while no server runs, and another
+// one later. The next server knows their outcome, with exit status and output.
 func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -319,7 +319,8 @@ func TestExecutorKilledAsATaskBegins(t *testing.T) {
 			m.Job("killer", "killer", system.Doc{"env": env("KILLS", "yes")})
 			for i := range 4 {
 				// In the first round this is the first task of its executor, which reports that it begins the task. In
-				// later rounds another task has run before, and the executor begins this one without a report (rule E1).
+				// later rounds another task has run before, and the executor begins this one without a report (rule
+				// E1).
 				lines := 1
 				if i > 0 {
 					m.Run("first", "FINISHED")

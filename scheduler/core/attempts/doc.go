@@ -23,13 +23,13 @@
 //	  ▼
 //	classify ─▶ next ─▶ the shard has ended, or waits for another attempt (endAttempt)
 //
-// The last line is the same for every way in which an attempt ends, also if it is given up or its machine is declared
-// dead. Its two functions are pure: classify turns the terminal update into an outcome, and next turns the outcome,
+// Every attempt ends through endAttempt, also if it is given up or its machine is declared dead. classify and next are
+// pure: classify turns the terminal update into an outcome, and next turns the outcome,
 // the job's settings and what was counted so far into a verdict.
 //
 //	outcome                 means                                        the shard runs again
 //	finished                the task reported success                    if it belongs to a daemon
-//	failed                  the task failed by itself                    as often as maxRetries says
+//	failed                  the task failed by itself                    up to maxRetries times
 //	lost                    it may have run, and its end is not known    with failover up to five times, but not after
 //	                                                                     the loss of a second machine that fell silent
 //	never started           certainly no process has begun               always
@@ -42,8 +42,8 @@
 // A daemon's shard is tried without the limit of five.
 //
 // A wrong "never started" would run a shard twice, although its job has no failover; a wrong "lost" would lose a shard
-// that could simply be launched again. Therefore mayHaveBegun takes nothing for granted but the order in which an
-// executor and its agent promise to report.
+// that could simply be launched again. Therefore mayHaveBegun relies only on the order in which an executor and its
+// agent promise to report.
 //
 // # An example
 //
@@ -72,7 +72,7 @@
 // states of tasks may be out of date. It ends no attempt before the cluster has reported the task in the present
 // session (executions.Shard.Reported), and calls no executor silent before it has listened for silentAfter itself.
 // Times that decide something count from committed times (rule F8), so that a chain of short-lived leaders does not
-// postpone them for ever.
+// postpone them without end.
 //
 // # Where to look
 //

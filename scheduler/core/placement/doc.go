@@ -31,13 +31,15 @@
 // OfferHold (5 s) unless its agent is reserved:
 //
 //   - Shards wait that could use it: those of a launched execution one by one, those of a new one only together
-//     (rule L1), so that half of a run does not wait for its other half on agents that it keeps from everybody.
-//   - A fire is due within the next moments, and the match of its shards needs the offer. The moment is the time that
-//     this master takes to answer a REVIVE, which is measured (reviveTiming), and at most OfferAhead (2 s).
+//     (rule L1), so that half of a run does not keep agents busy while it waits for the other half.
+//   - A fire is due so soon that the offer would not be back in time if it were declined, and the match of the fire's
+//     shards needs it. How soon depends on the time that this master takes to answer a REVIVE, which is measured
+//     (reviveTiming); it is at most OfferAhead (2 s).
 //   - A daemon's shard is about to move there (moving.go).
 //
 // All others are declined, with a filter that ends shortly before the next fire needs the resources (refuseFor). Four
-// calls steer what the master offers. The record of what was called is needed, because Mesos never tells it:
+// calls steer what the master offers. This package remembers which of them it has sent, because Mesos does not say
+// what is in force:
 //
 //	DECLINE   the resources stay away for a while; one filter for each agent
 //	REVIVE    all filters end; in a large cluster it makes thousands of offers, so it is sent rarely (reviveInterval)
@@ -46,7 +48,7 @@
 //
 // # An execution that finds no room
 //
-// Small executions that come every second would keep a large one waiting for ever. So the execution that has waited
+// Small executions that come every second would keep a large one waiting without end. So the execution that has waited
 // longest, for at least ReserveAfter (30 s), gets a reservation: agents that could hold it if only daemons stayed
 // there (reserve.go, rule L2). Nothing else is placed on them until it fits, or until the shards that ran there should
 // have ended. An example with two agents of 4 CPUs, where one-shard runs of 1 CPU and 20 s begin each second, and a run
@@ -62,5 +64,5 @@
 //
 // Some agents are left out, each with a reason that explain shows: a cordoned or draining machine, silent executors,
 // and maintenance (state.State.Excluded); starts that failed there (StartFailures); constraints of the cluster, such as
-// taints (unfit.go). A shard that fits no agent at all says so, and no offer is held for it.
+// taints (unfit.go). If a shard is too large for every agent, explain says so, and no offer is held for it.
 package placement
