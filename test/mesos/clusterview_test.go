@@ -32,7 +32,7 @@ func TestTheClusterIsShownAsTheMasterHasIt(t *testing.T) {
 		}
 		lost := c.AgentID(used)
 		c.Mesos.KillAgent(used)
-		c.AwaitAgentLost(used)
+		c.AwaitAgentInactive(used)
 		c.Until("the lost agent is shown as unreachable",
 			func() string { return differs(stateOf(t, c, lost), "UNREACHABLE") })
 		c.Mesos.StartAgent(used)

@@ -130,7 +130,7 @@ func TestAgentFrozen(t *testing.T) {
 		h := c.StartHeldJobs()
 		for range 2 {
 			c.Mesos.SignalAgent(1, syscall.SIGSTOP)
-			c.AwaitAgentLost(1)
+			c.AwaitAgentInactive(1)
 			for _, job := range []string{"again", "once"} {
 				awaitExplanation(c, job, "has not answered")
 			}
@@ -182,7 +182,7 @@ func TestEndedMeanwhile(t *testing.T) {
 				c.StartServers(1)
 				h := c.StartHeldJobs()
 				test.away(c, false)
-				c.AwaitAgentLost(1)
+				c.AwaitAgentInactive(1)
 				h.Release()
 				c.Until("the processes have ended", func() string {
 					for _, e := range h.Starts {
