@@ -19,7 +19,7 @@ import (
 func (s *Server) observe(c *gin.Context) {
 	begin := time.Now()
 	pages.SetSecurityHeaders(c.Writer.Header())
-	ctx, refusal := answer.RecordFailure(c.Request.Context())
+	ctx, refusal := answer.WithFailureRecorder(c.Request.Context())
 	c.Request = c.Request.WithContext(ctx)
 	defer func() {
 		took := time.Since(begin)

@@ -35,7 +35,7 @@ func Hints() map[string]document.Hint {
 		"unreachableSeconds":  {Maximum: MaxUnreachableSeconds, Description: "How long the agent of a shard may be silent before the shard is given up: with failover it then runs elsewhere, otherwise it is LOST. 15 or more; 0: the server's --unreachable-after."},
 		"exclusive":           {Description: "No two attempts of a shard ever run at once, not even if an agent is cut off. Without a scheduler for longer than leaseSeconds, the job's shards are stopped."},
 		"leaseSeconds":        {Maximum: lease.MaxSeconds, Description: "How long an exclusive shard may run without an answer of a scheduler. 10 or more; 0: 60."},
-		"keepFailed":          {Maximum: MaxKeepFailed, Description: "How many working directories of failed and timed-out attempts each executor keeps. 0: the executors' limit keep-failed."},
-		"env":                 {Description: "Variables of the job's processes: texts, or {\"value\":…,\"secret\":true}, {\"fromFile\":…} or {\"fromEnv\":…} of the agent."},
+		"keepFailed":          {Maximum: MaxKeepFailed, Description: "How many working directories of failed and timed-out attempts each executor keeps. 0: as many as the server's --executor-limit keep-failed says."},
+		"env":                 {Description: "Variables of the job's processes. A value is a text, a secret {\"value\":…,\"secret\":true}, or is read on the agent: {\"fromFile\":…} or {\"fromEnv\":…}."},
 	}
 }

@@ -59,7 +59,7 @@ func CheckShared(name string, write bool, value []byte, condition Condition) err
 	switch {
 	case !validName:
 		return fmt.Errorf("%w: %q is not a name of a shared value", ErrBadPath, name)
-	case write && condition.Any():
+	case write && condition.IsZero():
 		return fmt.Errorf("write the shared value %s: it needs a condition", name)
 	case write && len(value) > MaxValue:
 		return fmt.Errorf("%w: the shared value %s has %d bytes; at most %d are allowed", ErrTooLarge, name, len(value),

@@ -146,8 +146,8 @@ func (c Condition) Met(exists bool, version int64) bool {
 	}
 }
 
-// Any reports whether the condition is the zero Condition, which always holds.
-func (c Condition) Any() bool { return c.kind == anything }
+// IsZero reports whether the condition is the zero Condition, which always holds.
+func (c Condition) IsZero() bool { return c.kind == anything }
 
 // WantsAbsent reports whether the condition is Absent.
 func (c Condition) WantsAbsent() bool { return c.kind == absent }

@@ -18,9 +18,9 @@ const confirmInterval = time.Second
 // confirmTimeout is how long the registry may take to confirm a term.
 const confirmTimeout = 5 * time.Second
 
-// RenewLeases answers a holder's request for leases (rule K5). Before it returns the answer, the registry must have
-// confirmed that this process still leads. That read begins after the request has arrived, because another leader may
-// have given up the tasks in between.
+// RenewLeases answers a holder's request for leases (rule K5). Before it returns the answer, a read of the registry,
+// begun after the request arrived, must have confirmed that this process still leads. An earlier read would not do:
+// another leader may have been elected since, and may have given up the tasks.
 //
 // RenewLeases returns lease.ErrSignature if the request is not the holder's, and another error if this process does not
 // lead. The holder then keeps the leases that it has, and tries again.
@@ -72,8 +72,9 @@ func (r *termRunner) renewLeases(ctx context.Context, m lease.Message) (lease.Me
 	return reply.Lease.Seal(m.Holder, key), nil
 }
 
-// leaseKey returns the key of a holder. The shell checks signatures with it before the request becomes part of a step,
-// so that forged messages take no time of the core.
+// leaseKey returns the key of a holder. Signatures are checked with it outside of the core, so that forged requests
+// don't reach the core. The core is asked for the secret until there is one, from the first exclusive task on; then
+// the secret is kept here.
 func (r *termRunner) leaseKey(ctx context.Context, holder string) (string, error) {
 	secret := r.leaseSecret.Load()
 	if secret == nil {

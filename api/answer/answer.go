@@ -104,9 +104,9 @@ func OrEmpty[S ~[]E, E any](list S) S {
 // failureKey is the key of a **failure.Failure in a request's context, in which FailWith records the failure.
 type failureKey struct{}
 
-// RecordFailure returns a context for a request, and a function that returns the failure with which Fail or FailWith
-// has answered the request. The function returns nil if the request has not failed.
-func RecordFailure(ctx context.Context) (context.Context, func() *failure.Failure) {
+// WithFailureRecorder returns a context for a request, and a function that returns the failure with which Fail or
+// FailWith has answered the request. The function returns nil if the request has not failed.
+func WithFailureRecorder(ctx context.Context) (context.Context, func() *failure.Failure) {
 	recorded := new(*failure.Failure)
 	return context.WithValue(ctx, failureKey{}, recorded), func() *failure.Failure { return *recorded }
 }

@@ -25,7 +25,7 @@ const (
 // These are the parameters of the page of jobs.
 var (
 	pageSearch = request.Text("search",
-		"Words that the name, the app or the description must all contain, ignoring case.").WithExample("nightly billing")
+		"Words, each of which must be in the name, the app or the description, ignoring case.").WithExample("nightly billing")
 	pageApp    = request.Text("app", "Jobs of one app.").WithExample("my_app")
 	pageType   = request.Choice("type", "Jobs of one type.", "", jobs.Transient, jobs.Daemon)
 	pageStates = request.Words("state", "Jobs in one of these states.", view.JobStates())

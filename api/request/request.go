@@ -13,7 +13,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -73,8 +72,6 @@ func nameInBody(c *gin.Context) (string, error) {
 	case name == "":
 		return "", failure.BadRequest("name_missing",
 			"the body is empty; it must be the job's name, for instance: my_job")
-	case !utf8.ValidString(name):
-		return "", failure.BadRequest("bad_name", "the body must be the job's name, and is not UTF-8")
 	case strings.HasPrefix(name, `"`):
 		var unquoted string
 		if err := json.Unmarshal([]byte(name), &unquoted); err != nil {
@@ -160,7 +157,7 @@ func readQuery(r *http.Request, names ...string) *Query {
 	return q
 }
 
-// Refuse records a violation of a parameter: the broken rule.
+// Refuse records that a parameter is invalid. format and args say which rule it breaks.
 func (q *Query) Refuse(name, format string, args ...any) {
 	q.violations = append(q.violations, document.Violate(name, q.values.Get(name), format, args...))
 }

@@ -65,8 +65,8 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 	return master, agents, nil
 }
 
-// portTimeout is how long listen waits for a port that is in use. A process that the last run was starting when it
-// ended may keep a copy of the socket for a moment.
+// portTimeout is how long listen waits for a port that is in use. If the last run ended while it was starting a
+// process, that process may hold a copy of the socket for a moment.
 const portTimeout = 500 * time.Millisecond
 
 // retryInUse listens, and retries for a while if the port is in use.
@@ -80,7 +80,7 @@ func retryInUse(listen func() (net.Listener, error)) (net.Listener, error) {
 }
 
 // listenAgent binds an agent's port of the last run, or any port if lastPort is 0. With GiveUpExecutors it binds
-// another port if that of the last run is in use.
+// another port if that of the last run can't be bound.
 func listenAgent(opts *Options, ip string, lastPort int) (net.Listener, error) {
 	listen := func() (net.Listener, error) { return bind(ip, lastPort) }
 	if opts.GiveUpExecutors {
@@ -92,21 +92,21 @@ func listenAgent(opts *Options, ip string, lastPort int) (net.Listener, error) {
 		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that process, or give the executors up with --give-up-executors",
 			lastPort, holder(lastPort))
 	}
-	return orAnyPort(opts, l, err, ip, lastPort)
+	return l, err
 }
 
 // orAnyPort returns l and err, the result of an attempt to bind lastPort. If that port could not be bound, it binds any
 // other port instead.
 func orAnyPort(opts *Options, l net.Listener, err error, ip string, lastPort int) (net.Listener, error) {
 	if err != nil && lastPort != 0 {
-		opts.Logger.Warn("port in use, choosing another", "port", lastPort, "by", holder(lastPort), "error", err)
+		opts.Logger.Warn("port of the last run can't be bound, choosing another", "port", lastPort, "by", holder(lastPort), "error", err)
 		return bind(ip, 0)
 	}
 	return l, err
 }
 
 // listenMaster binds Options.Listen. Without this option it binds the port of the last run on loopback, or any port if
-// that is 0 or in use.
+// that is 0 or can't be bound.
 func listenMaster(opts *Options, lastPort int) (net.Listener, error) {
 	if opts.Listen != "" {
 		l, err := retryInUse(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })

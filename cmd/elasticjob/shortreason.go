@@ -21,8 +21,9 @@ var (
 		`([\w$]*(?:Exception|Error|Throwable)(?:[: (].*)?)$`)
 )
 
-// shortReason returns the reason of a run in an order that suits a narrow column: first the shard and the cause (see
-// causeFirst), at the end what matters least. The number of failed shards is left out.
+// shortReason returns the reason of a run for a narrow column: the shard, if the run has several, and its cause in the
+// order of causeFirst. The number of failed shards is left out. Without a cause that this release knows, it returns the
+// server's text.
 func shortReason(why client.Why) string {
 	if why.ReasonCode != "shards_failed" && why.ReasonCode != "shards_killed" {
 		return causeFirst(why.Reason)
@@ -54,7 +55,10 @@ func wordsOf(nested map[string]any) string {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return ""
 	}
-	return r.String()
+	if words := r.String(); words != nested["code"] {
+		return words
+	}
+	return "" // words of an unknown code are the code
 }
 
 // causeFirst puts the cause at the beginning of a reason, and the kept folder at its end. The cause is the executor's

@@ -51,3 +51,14 @@ func TestAShortReasonBeginsWithTheCause(t *testing.T) {
 		}
 	}
 }
+
+// TestAShortReasonOfALaterRelease checks that the server's text is shown if the cause has a code that this release does
+// not know.
+func TestAShortReasonOfALaterRelease(t *testing.T) {
+	t.Parallel()
+	why := client.Why{Reason: "shard 1 failed (1 of 3 shards did not finish): the moon was full", ReasonCode: "shards_failed",
+		ReasonArgs: map[string]any{"item": "1", "shards": "3", "cause": map[string]any{"code": "moon_full"}}}
+	if got := shortReason(why); got != why.Reason {
+		t.Errorf("got %q", got)
+	}
+}

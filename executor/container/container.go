@@ -12,25 +12,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// Container is the pod's container in which an executor runs one task. It is nil for an executor outside of a pod. The
-// methods of a nil Container, except for Output, change nothing.
+// Container is the pod's container in which an executor runs one task. It is nil for an executor outside of a pod. All
+// methods but Output may be called on a nil Container: they return their argument unchanged, or the zero value.
 type Container struct {
 	// Ready is the package that the init container has fetched; nil if there is none.
 	Ready *pack.Package
 
 	output *output.Streams
 	env    []string // the container's environment, NAME=value
-	folder string   // the working folder of the container's image; "" for the root
-	begun  string   // the path of the marker
+	// workFolder is the working folder of the container's image, "" if that is "/", in which no task starts.
+	workFolder string
+	begun      string // the path of the marker
 }
 
-// StartFolder returns the folder in which the task's process starts, or "" for a working folder of its own. root is the
-// folder of the task's package, or "" without a package.
-func (c *Container) StartFolder(root string) string {
-	if c == nil || root != "" {
+// StartFolder returns the folder in which a task's process starts: the image's working folder if the task has no
+// package, or else "", for a folder that is made for the task. packageFolder is that of its package, "" without one.
+func (c *Container) StartFolder(packageFolder string) string {
+	if c == nil || packageFolder != "" {
 		return ""
 	}
-	return c.folder
+	return c.workFolder
 }
 
 // Prepared returns the package that was fetched before, or nil if there is none.
@@ -41,8 +42,8 @@ func (c *Container) Prepared() *pack.Package {
 	return c.Ready
 }
 
-// Environment adds the container's variables to base, which it changes and returns: the authors of the image and of the
-// pod's template expect them in the task. It leaves out the executor's own variables (ELASTICJOB_…).
+// Environment adds the container's variables to base, and returns base. The authors of the image and of the pod's
+// template expect these variables in the task. Environment leaves out the executor's own variables (ELASTICJOB_…).
 func (c *Container) Environment(base launch.Environment) launch.Environment {
 	if c == nil {
 		return base
@@ -71,12 +72,12 @@ var wordsOfContainer = strings.NewReplacer(
 	" of this agent", " of this container",
 )
 
-// Current returns the container that this process is in. folder is for the files of its output streams, and begun is
-// the path of the marker.
-func Current(folder, begun string) *Container {
-	c := &Container{output: output.NewStreams(os.Stdout, os.Stderr, folder), env: os.Environ(), begun: begun}
+// Current returns the container that this process is in. outputFolder is for the files of its output streams, and
+// begun is the path of the marker.
+func Current(outputFolder, begun string) *Container {
+	c := &Container{output: output.NewStreams(os.Stdout, os.Stderr, outputFolder), env: os.Environ(), begun: begun}
 	if dir, err := os.Getwd(); err == nil {
-		c.folder = strings.TrimSuffix(dir, "/")
+		c.workFolder = strings.TrimSuffix(dir, "/")
 	}
 	return c
 }

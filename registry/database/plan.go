@@ -6,7 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// plan is a commit in the form of its statements: first all deletes, then all puts. Each list has a path at most once.
+// plan is a commit in the form of its statements: first all deletes, then all puts. conditional, deletes and puts have
+// a path at most once; writes are the commit's own, in their order.
 type plan struct {
 	writes []registry.Write
 	// conditional are the paths of the writes that have a condition.
@@ -15,9 +16,9 @@ type plan struct {
 	puts        []put
 }
 
-// put stores a value. If a commit writes a path several times after the path's last delete, one put with the last value
-// stands for all of these writes. earlier is the number of writes before the last one: the version grows by this
-// number, too.
+// put stores a value. If a commit writes a path several times after the path's last delete, one put with the last
+// value stands for all of these writes. earlier is the number of writes before the last one. A stored version grows by
+// earlier and one more, and a new path begins at the version earlier.
 type put struct {
 	path    string
 	earlier int64
@@ -31,7 +32,7 @@ func newPlan(writes []registry.Write) plan {
 	conditional, deleted := map[string]bool{}, map[string]bool{}
 	putIndex := map[string]int{} // by path
 	for _, w := range writes {
-		if !w.If.Any() && !conditional[w.Path] {
+		if !w.If.IsZero() && !conditional[w.Path] {
 			conditional[w.Path] = true
 			p.conditional = append(p.conditional, w.Path)
 		}

@@ -74,7 +74,7 @@ func plan(writes []registry.Write, exists func(path string) (exists, sure bool))
 			found, sure = exists(w.Path)
 		}
 		after[w.Path] = !w.Delete
-		o := op{Kind: opSet, Path: w.Path, Value: w.Value, Version: -1, Conditional: !w.If.Any()}
+		o := op{Kind: opSet, Path: w.Path, Value: w.Value, Version: -1, Conditional: !w.If.IsZero()}
 		version, atVersion := w.If.Version()
 		if atVersion {
 			o.Version = nodeVersion(version)

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// malformed maps templates with one mistake, whose pods the API server rejects, to the message when they are
-// published.
+// malformed has templates with one mistake each, for which the API server would reject their pods, and a part of the
+// violation that Check returns.
 var malformed = map[string]string{
 	job(`"volumeMounts":[{"name":"b","mountPath":"/x"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].name: is not a volume in podTemplate.spec.volumes",
@@ -64,7 +64,8 @@ func job(has string, volumes ...string) string {
 		",") + `}],"volumes":[` + strings.Join(volumes, ",") + `]}}`
 }
 
-// An app's template may refer to the installation's template, and must not contradict it.
+// An app's template is checked together with the installation's template: it may use and override what that one has,
+// but not give a volume another type.
 func TestCheckKnowsTheInstallationsTemplate(t *testing.T) {
 	t.Parallel()
 	base := pod.Settings{Template: []byte(`{"spec":{"volumes":[{"name":"data","configMap":{"name":"c"}}],

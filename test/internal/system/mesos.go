@@ -231,8 +231,8 @@ func (c *Cluster) AgentID(n int) string {
 	return ""
 }
 
-// AwaitAgentInactive waits until an agent is not active at the leading master. A killed agent is inactive as soon as its
-// connection ends, before it is unreachable. A frozen agent is active until it has missed too many pings.
+// AwaitAgentInactive waits until an agent is not active at the leading master. A killed agent is inactive as soon as
+// its connection ends, before it is unreachable. A frozen agent is active until it has missed too many pings.
 func (c *Cluster) AwaitAgentInactive(n int) {
 	c.Helper()
 	c.Until(fmt.Sprintf("agent %d is not active", n), func() string {
