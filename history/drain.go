@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxRows is the number of rows per transaction, and gatherTimeout how long the drain waits for that many.
+	// A transaction is full when it has maxRows rows. gatherTimeout is how long after its first batch the drain waits
+	// for more.
 	maxRows       = 1000
 	gatherTimeout = 100 * time.Millisecond
 	// A failed call of the database is repeated after firstRetryInterval, then after twice that, and so on up to
@@ -71,9 +72,10 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// gather takes batches from the outbox until it has maxRows rows or the wait is over. It returns without a batch after
-// asideCheckInterval, so that the batches that are set aside are checked. After the end of Run's context it waits only
-// briefly: the last settlement may still be on its way to the disk.
+// gather takes batches from the outbox until it has maxRows rows, or until gatherTimeout after the first batch. If no
+// batch comes within asideCheckInterval, gather returns without one, so that the batches that are set aside are
+// checked. After the end of Run's context it waits only for gatherTimeout, because the last settlement may still be on
+// its way to the disk.
 func (d *drain) gather(ctx context.Context) (g gathered) {
 	parent, timeout := d.ctx, asideCheckInterval
 	if parent.Err() != nil {
@@ -167,12 +169,12 @@ func (d *drain) store(ctx context.Context, batches []event.Batch) error {
 	if len(batches) == 0 {
 		return nil
 	}
-	lost, err := d.opt.Database.Write(ctx, batches)
+	refused, err := d.opt.Database.Write(ctx, batches)
 	if err != nil {
 		return err
 	}
-	d.addRefused(int64(lost))
-	rows := -int64(lost)
+	d.addRefused(int64(refused))
+	rows := -int64(refused)
 	for i := range batches {
 		rows += int64(batches[i].Len())
 	}
@@ -207,8 +209,9 @@ func (d *drain) markStored(g gathered) {
 	d.status.Oldest = time.Time{}
 }
 
-// resolveAside writes those batches that were set aside whose validity the database now shows, if they are valid, and
-// removes their files. A batch that the disk can't return does not delay the others, and is tried again.
+// resolveAside handles the batches that were set aside and whose validity the database now shows: it writes the valid
+// ones, and removes the files of all. A batch whose file can't be read or removed does not delay the others, and is
+// tried again at the next check.
 func (d *drain) resolveAside(ctx context.Context) error {
 	for _, k := range d.log.Aside() {
 		n, known, err := d.opt.Database.Batches(ctx, k.Term)

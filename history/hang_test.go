@@ -35,14 +35,14 @@ func (f hangingFile) Sync() error {
 	return f.File.Sync()
 }
 
-// fewFiles is a folder whose existing files can't be opened while none is set.
+// fewFiles is a folder whose existing files can't be opened while exhausted is set.
 type fewFiles struct {
 	outbox.FS
-	none atomic.Bool
+	exhausted atomic.Bool
 }
 
 func (f *fewFiles) Open(name string, flag int) (outbox.File, error) {
-	if flag == 0 && f.none.Load() {
+	if flag == 0 && f.exhausted.Load() {
 		return nil, syscall.EMFILE
 	}
 	return f.FS.Open(name, flag)
@@ -56,7 +56,7 @@ func TestWithoutDescriptorsRowsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		few := &fewFiles{FS: outbox.Folder(dir)}
 		s := beginOn(t, few, dir, &fakeDatabase{rows: map[string]int{}, terms: map[int64]int64{}})
-		few.none.Store(true)
+		few.exhausted.Store(true)
 		s.happens(steps(1, 1, 2))
 		time.Sleep(5 * time.Minute)
 		if st := s.Status(); st.Waiting != 2 || st.Lost != (Lost{}) {
@@ -65,7 +65,7 @@ func TestWithoutDescriptorsRowsWait(t *testing.T) {
 		if n := strings.Count(s.logged(), "too many open files"); n < 5 || n > 6 {
 			t.Errorf("in five minutes the log says so %d times", n)
 		}
-		few.none.Store(false)
+		few.exhausted.Store(false)
 		s.wantStored(1, 1)
 		s.wantRows(2)
 		s.stop()
@@ -141,7 +141,7 @@ func TestADatabaseThatHangs(t *testing.T) {
 		synctest.Wait()
 		s.wantLog("no answer for 10s")
 		if down := s.Status().Down; down == "" {
-			t.Error("it is not down while it hangs")
+			t.Error("the database does not count as down while its call hangs")
 		}
 		answer()
 		called.Wait()

@@ -74,7 +74,7 @@ func (r *Recorder) usable() bool {
 	return r.status.Down == ""
 }
 
-// recount counts all minutes that are marked for it, while this process leads.
+// recount counts the ends of runs in all marked minutes, while this process leads.
 func (r *Recorder) recount(ctx context.Context) error {
 	for r.isLeading() {
 		n, err := r.opt.Database.Recount(ctx, maxMinutes)
@@ -86,7 +86,8 @@ func (r *Recorder) recount(ctx context.Context) error {
 }
 
 // deleteOld deletes old rows in small transactions. After each it pauses for as long as the transaction took, so that
-// writers are not blocked. When statistics must be counted again, it returns more, because there may be rows left.
+// writers are not blocked. After recountInterval it returns true, so that the caller counts statistics before it
+// deletes more.
 func (r *Recorder) deleteOld(ctx context.Context) (more bool, err error) {
 	before := r.ages.Now(r.opt.wall(), time.Since(r.opened)).AddDate(0, 0, -r.opt.Days)
 	for end := time.Now().Add(recountInterval); r.isLeading() && ctx.Err() == nil; {

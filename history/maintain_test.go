@@ -12,7 +12,7 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		time.Sleep(time.Hour)
 		if s.db.recounts > 0 || len(s.db.deleted) > 0 {
-			t.Error("who does not lead counts or deletes")
+			t.Error("a process that does not lead counts or deletes")
 		}
 		s.db.set(func() { s.db.deletes = []int{1000, 1000, 3} })
 		s.Lead(true)

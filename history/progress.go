@@ -28,7 +28,7 @@ func (p *progress) recordAppend(term, number int64) {
 	p.newest, p.uncertain = number, false
 }
 
-// lose records that a batch was not appended. The outcome of the newest batch's commit is still unknown.
+// lose records that a batch was not appended. If it is the newest batch, the outcome of its commit is still unknown.
 func (p *progress) lose(term, number int64) {
 	switch {
 	case term != p.term || number <= p.stored:

@@ -1,8 +1,11 @@
 // Package history records what the scheduler does. It connects the outbox on this process's disk with the database.
+// The unit is the batch: the rows that one commit of the scheduler records. Append gets a batch before its commit, and
+// Settle the outcome of that commit. If a process ends in between, the next leader finds the outcome in the registry
+// and reports it; the database keeps the report in the table HISTORY_TERM.
 //
 //	Append ──▶ outbox ──▶ Run: up to 1,000 rows or 100 ms ──▶ database
 //	Settle ──▶   │               │
-//	             └── batches whose outcome is unknown: set aside, until HISTORY_TERM has it
+//	             └── batches whose outcome is unknown: set aside, until HISTORY_TERM shows the outcome
 //
 // The scheduler never waits for the database. While it is down, rows wait on the disk; failures are logged and
 // reported by Status. Every process drains its own outbox, whether it leads or not. Only the leader counts statistics
@@ -24,17 +27,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/steadyclock"
 )
 
-// Database stores the rows. An error means that nothing is known to be stored, and that the same call may succeed
-// later.
+// Database stores the rows. After an error it is unknown whether anything was stored, and the same call may be
+// repeated.
 type Database interface {
 	// Migrate brings the schema to the version that this program needs, and returns the versions before and after.
 	Migrate(ctx context.Context) (from, to int64, err error)
-	// Write stores batches and returns how many of their rows the database refuses for their content.
-	Write(ctx context.Context, batches []event.Batch) (lost int, err error)
+	// Write stores batches and returns how many of their rows the database refused for their content.
+	Write(ctx context.Context, batches []event.Batch) (refused int, err error)
 	// Batches returns how many batches of a term are valid, if that is known.
 	Batches(ctx context.Context, term int64) (n int64, known bool, err error)
-	// Recount counts the ends of runs in at most limit minutes that are marked for it. It returns how many it has
-	// counted, which is less than limit when no more are marked.
+	// Recount counts the ends of runs in minutes for which a write has marked a count as outdated, at most limit
+	// minutes. It returns how many minutes it has counted, which is less than limit when no more are marked.
 	Recount(ctx context.Context, limit int) (done int, err error)
 	// DeleteOld deletes rows older than before, and the oldest rows of each large table beyond the given number of
 	// rows. It deletes at most limit rows, and fewer only when no more are too old or too many.
@@ -72,12 +75,12 @@ type Recorder struct {
 	status      Status
 	leads       bool
 	leadChanged chan struct{} // closed and replaced when leads changes
-	term        progress
-	broken      bool // whether the last call of the database failed
-	hanging     int  // the number of batches that the disk has not confirmed in time
+	term        progress      // of the newest term that has appended
+	broken      bool          // whether the last call of the database failed
+	hanging     int           // the number of batches that the disk has not confirmed in time
 	// unreported are the reports about former terms that were in lost batches of unreportedTerm. The next batch of that
 	// term repeats them: only the first batch of a term has reports, and batches that are set aside would otherwise
-	// wait for those of the next leader.
+	// wait for the reports of the next leader.
 	unreported     []event.Term
 	unreportedTerm int64
 
@@ -200,8 +203,8 @@ func (r *Recorder) Settle(term, number int64, happened bool) {
 	}
 }
 
-// Stored waits until more than after batches of the term, counted from its first batch, are in the database or lost. It
-// returns their number.
+// Stored waits until the number of batches of a term that are in the database or lost exceeds the number after, and
+// returns the new number. It counts from the first batch of the term up to the first one that is neither.
 func (r *Recorder) Stored(ctx context.Context, term, after int64) (int64, error) {
 	for {
 		r.mu.Lock()
@@ -234,8 +237,8 @@ func (r *Recorder) Lead(leads bool) {
 	}
 }
 
-// Close closes the outbox, whose entries stay on disk. Run must have returned. It waits for a hanging disk until ctx
-// ends.
+// Close closes the outbox, whose entries stay on disk. Run must have returned. Close waits for a hanging disk until
+// ctx ends.
 func (r *Recorder) Close(ctx context.Context) error {
 	if err := r.log.Close(ctx); err != nil {
 		return err

@@ -67,12 +67,12 @@ func TestDatabaseThatIsDown(t *testing.T) {
 	})
 }
 
-// TestTheEnd checks that everything is written to a database that is up, and that a hanging database delays nothing
-// and gets the rows after the next start.
+// TestTheEnd checks that at its end the recorder writes everything to a database that is up, and that it ends within
+// seconds if the database hangs. The next process writes those rows.
 func TestTheEnd(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.happens(steps(1, 1, 3))
-		s.again()
+		s.restart()
 		s.wantRows(3)
 		s.db.set(func() { s.db.hang = true })
 		s.happens(steps(2, 1, 3))
@@ -95,14 +95,14 @@ func TestUncertainBatches(t *testing.T) {
 		s.Lead(true)
 		s.Lead(false)
 		s.Append(steps(2, 1, 1))
-		s.again()
+		s.restart()
 		s.happens(steps(3, 1, 1)) // continues meanwhile
 		s.wantStored(3, 1)
 		s.wantRows(2)
 		if st := s.Status(); st.Aside != 2 || st.Waiting != 0 {
 			t.Errorf("the status is %+v", st)
 		}
-		s.again()
+		s.restart()
 		s.happens(event.Batch{Term: 4, Number: 1,
 			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 2}, {Number: 2}}}})
 		s.wantStored(4, 1)
@@ -114,14 +114,14 @@ func TestUncertainBatches(t *testing.T) {
 	})
 }
 
-// The first batch of a term is lost to a full outbox, and with it the report about the previous term's commits: the
-// next batch repeats it.
+// TestTheWordOfALostBatchIsSaidByTheNext checks that a report about the previous term's commits is repeated by the
+// next batch if a full outbox has refused the first one.
 func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.Append(steps(1, 1, 1)) // its outcome stays unknown
 		s.Lead(true)
 		s.Lead(false)
-		s.again()
+		s.restart()
 		first := steps(2, 1, 1)
 		first.Terms = []event.Term{{Number: 1, Batches: 1}}
 		first.Steps[0].Task = fmt.Sprint(rand.Perm(600_000)) // more than fits into an outbox of 1 MiB
@@ -156,11 +156,11 @@ func TestFullOutbox(t *testing.T) {
 		for s.Status().Lost.Full == 0 {
 			n++
 			b := steps(1, n, 1)
-			var said strings.Builder
+			var message strings.Builder
 			for i := range 3000 {
-				fmt.Fprint(&said, n, i)
+				fmt.Fprint(&message, n, i)
 			}
-			b.Steps[0].Message = reason.FromText(said.String())
+			b.Steps[0].Message = reason.FromText(message.String())
 			s.happens(b)
 		}
 		synctest.Wait() // the settlement of the last batch that fitted is still on its way to the disk
@@ -218,7 +218,7 @@ func TestDamagedRowsAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.db.set(func() { s.db.down = nil })
-		s.again()
+		s.restart()
 		synctest.Wait()
 		time.Sleep(asideCheckInterval)
 		synctest.Wait()
@@ -229,14 +229,14 @@ func TestDamagedRowsAreCounted(t *testing.T) {
 	})
 }
 
-// TestBatchThatIsStuckAside checks that a file that is unreadable or was removed does not count as a failure of the
-// database.
+// TestBatchThatIsStuckAside checks that the missing file of a batch that was set aside does not count as a failure of
+// the database, and delays no other batch.
 func TestBatchThatIsStuckAside(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.Append(steps(1, 1, 1)) // its outcome stays unknown
-		s.again()
+		s.restart()
 		s.Append(steps(2, 1, 1))
-		s.again()
+		s.restart()
 		s.happens(steps(3, 1, 1))
 		s.wantStored(3, 1)
 		if err := os.Remove(filepath.Join(s.opt.Dir, "uncertain-1-1")); err != nil {

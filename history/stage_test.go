@@ -26,8 +26,8 @@ type fakeDatabase struct {
 	writes   []int // the number of rows of each write
 	migrated int
 	recounts int
-	deletes  []int // the numbers that the next calls delete
-	deleted  []time.Time
+	deletes  []int       // the numbers of rows that the next calls of DeleteOld delete
+	deleted  []time.Time // the time before which each call of DeleteOld deleted
 
 	deleteTakes time.Duration
 	poison      string // rows with this id are refused
@@ -97,7 +97,7 @@ func (f *fakeDatabase) Recount(context.Context, int) (int, error) {
 	return 0, nil
 }
 
-func (f *fakeDatabase) DeleteOld(_ context.Context, before time.Time, _ int64, most int) (int, error) {
+func (f *fakeDatabase) DeleteOld(_ context.Context, before time.Time, _ int64, limit int) (int, error) {
 	time.Sleep(f.deleteTakes)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +107,7 @@ func (f *fakeDatabase) DeleteOld(_ context.Context, before time.Time, _ int64, m
 	}
 	n := f.deletes[0]
 	f.deletes = f.deletes[1:]
-	return min(n, most), nil
+	return min(n, limit), nil
 }
 
 func (f *fakeDatabase) set(change func()) {
@@ -171,8 +171,8 @@ func beginOn(t *testing.T, fs outbox.FS, dir string, db *fakeDatabase) *stage {
 	return s
 }
 
-// again ends the process and starts the next one on the same outbox.
-func (s *stage) again() {
+// restart ends the process and starts the next one on the same outbox.
+func (s *stage) restart() {
 	s.stop()
 	*s = *begin(s.t, s.opt.Dir, s.db)
 }
@@ -192,7 +192,7 @@ func (s *stage) happens(b event.Batch) {
 	s.Settle(b.Term, b.Number, true)
 }
 
-// wantStored waits until n batches of a term are stored, each of their rows once.
+// wantStored waits until n batches of a term are stored, and fails if there are more.
 func (s *stage) wantStored(term, n int64) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Hour)

@@ -9,8 +9,8 @@ import (
 
 // Status is the state of the history.
 type Status struct {
-	// Waiting counts the rows in the outbox. Oldest is the time at which the first of them was recorded; zero if
-	// unknown.
+	// Waiting counts the rows in the outbox that are neither written nor set aside. Oldest is the time at which the
+	// first of them was recorded; zero if unknown.
 	Waiting int64
 	Oldest  time.Time
 	// Bytes is the size of the outbox's files, and Bound is the limit of that size.
@@ -52,7 +52,7 @@ func (r *Recorder) Status() Status {
 	return s
 }
 
-// lossWarningPeriod is how long Warning reports a loss.
+// lossWarningPeriod is how long Warning reports lost rows. It reports damage until the process ends.
 const lossWarningPeriod = time.Hour
 
 // Warning returns a text about what needs an operator's attention, or "" if nothing does. now is the wall clock.

@@ -1,11 +1,10 @@
 // Package database stores the history in SQL: in MySQL 8, in MariaDB 10.6 or later, or in an SQLite file. It is the
 // only package that knows tables, columns and dialects.
 //
-// Rows come in batches (Write). Each row has an id that derives from its content, or a revision, so writing the same
-// rows again changes nothing. A caller may therefore retry in every case, after a crash or after a lost answer to a
-// commit: an error of this package means that nothing is known to be stored, and that the same call may succeed later.
-// A row that the database refuses for its content would never succeed. It is left out, logged and counted, so that it
-// blocks no others.
+// Rows come in batches (Write). Each row has a key, and a version if its content changes, so writing the same rows
+// again changes nothing. A caller may therefore repeat any failed call, also after a crash or after a lost answer to a
+// commit: after an error it is unknown whether anything was stored. A row that the database refuses for its content
+// would be refused every time. It is left out, logged and counted, so that it blocks no others.
 //
 // Statistics are counted from the stored rows. A transaction that writes the end of a run also marks the minute of
 // that end, and Recount counts the marked minutes. So rows that come late, twice, or from another server's disk count
@@ -37,8 +36,8 @@ type Options struct {
 	Now    func() time.Time // decides what is a year old; nil: time.Now
 }
 
-// DB is one database. Its methods may be called concurrently. It connects when it is first used, so that an
-// unreachable database is an error of each call and not of opening it.
+// DB is one database. Its methods may be called concurrently. It connects when it is first used. So opening an
+// unreachable database succeeds, and each call returns an error.
 type DB struct {
 	db      *sqlx.DB
 	dialect dialect
@@ -60,7 +59,7 @@ const queryTimeout = time.Minute
 const (
 	// maxConnections is the maximum number of simultaneous connections of one process to the database.
 	maxConnections = 8
-	// maxReads is how many of them searches may use, so that they always leave connections for writing.
+	// maxReads is how many of these connections searches may use, so that some are always left for writing.
 	maxReads = 6
 )
 
@@ -125,8 +124,8 @@ func (d *DB) ask(ctx context.Context, rows any, statement string, args ...any) e
 	return d.db.SelectContext(ctx, rows, statement, args...)
 }
 
-// inTx runs a function in one transaction. After an error it may have been committed, if the answer to the commit was
-// lost.
+// inTx runs a function in one transaction. After an error the transaction may have been committed, if the answer to the
+// commit was lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()

@@ -53,9 +53,9 @@ func (a agingTable) olderThan(t time.Time) (condition string, args []any) {
 	return a.time + " < ? AND " + a.end + " < ?", []any{Time{t}, Time{t}}
 }
 
-// finished returns the condition that a row belongs to nothing that still runs. It also returns the table with a column
-// time for which an index returns such rows in order. That may be the key, because rows are written in about the order
-// of their age.
+// finished returns the condition that a row belongs to nothing that still runs. It also returns the table with the
+// column by which such rows are to be ordered. If no index has them in the order of time, that column is the key:
+// rows are written in about the order of their age.
 func (a agingTable) finished() (ordered agingTable, condition string) {
 	switch a.end {
 	case "":
@@ -84,7 +84,7 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, limit 
 		if err != nil {
 			return fmt.Errorf("delete old rows of %s: %w", a.table, err)
 		}
-		d.counts.deleted(a.table, int64(n))
+		d.counts.subtract(a.table, int64(n))
 		return nil
 	}
 	for _, a := range byAge {
@@ -109,7 +109,7 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, limit 
 			if err != nil {
 				return deleted, fmt.Errorf("delete surplus rows of %s: %w", a.table, err)
 			}
-			d.counts.deleted(a.table, int64(n))
+			d.counts.subtract(a.table, int64(n))
 		}
 	}
 	return deleted, nil
@@ -193,8 +193,8 @@ func (c *counts) set(table string, rows int64, now time.Time) {
 	c.byTable[table] = count{rows, now}
 }
 
-// deleted subtracts deleted rows from the cached number.
-func (c *counts) deleted(table string, n int64) {
+// subtract subtracts deleted rows from the cached number.
+func (c *counts) subtract(table string, n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if cached, ok := c.byTable[table]; ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// old returns n rows of each large table, an hour apart, the last of them at noon.
+// old returns n rows of each table in large, an hour apart, the last of them at noon.
 func old(n int) (rows event.Rows) {
 	for i := range n {
 		id, at := fmt.Sprintf("%03d", i), noon.Add(time.Duration(i+1-n)*time.Hour)
@@ -24,6 +24,7 @@ func old(n int) (rows event.Rows) {
 	return rows
 }
 
+// large are the large tables except for the audit log.
 var large = []string{"JOB_EXECUTION", "JOB_EXECUTION_EVENT", "JOB_EXECUTION_LOG", "JOB_STATUS_TRACE_LOG"}
 
 func TestOldRowsAreDeletedInBatches(t *testing.T) {
@@ -69,7 +70,8 @@ func TestOldRowsAreDeletedInBatches(t *testing.T) {
 	})
 }
 
-// The execution of a daemon lasts for months, and a run may last for days.
+// TestWhatRunsIsNotDeleted checks that the rows of unfinished executions and runs are kept, because the execution of a
+// daemon lasts for months and a run may last for days. Runs whose end was lost are deleted after a year.
 func TestWhatRunsIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -103,7 +105,7 @@ func TestWhatRunsIsNotDeleted(t *testing.T) {
 			}
 		}
 		left(1000, "has just ended", "runs")
-		left(1, "runs") // the oldest one
+		left(1, "runs") // the oldest row is kept, because it is unfinished
 	})
 }
 

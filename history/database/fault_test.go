@@ -65,8 +65,8 @@ func TestAFileThatCantBeUsedIsNoLoss(t *testing.T) {
 	}
 }
 
-// A kernel silently continues to write to a removed file. The first write after the removal reports it, and later ones
-// go to the file at the path.
+// A kernel silently continues to write to a removed file. TestARemovedFileIsNoticed checks that the first write after
+// the removal returns an error, and that later ones go to the file at the path.
 func TestARemovedFileIsNoticed(t *testing.T) {
 	t.Parallel()
 	for says, spoil := range map[string]func(path string) error{
@@ -115,17 +115,17 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 }
 
 // writeUntilStored retries the write of a batch, as the recorder does, and returns the number of retries.
-func writeUntilStored(t *testing.T, d *DB, rows event.Rows) (again int) {
-	for ; t.Context().Err() == nil; again++ {
+func writeUntilStored(t *testing.T, d *DB, rows event.Rows) (retries int) {
+	for ; t.Context().Err() == nil; retries++ {
 		lost, err := d.Write(t.Context(), []event.Batch{{Rows: rows}})
 		if lost > 0 {
 			t.Errorf("%d rows lost", lost)
 		}
 		if err == nil {
-			return again
+			return retries
 		}
 	}
-	return again
+	return retries
 }
 
 func TestNothingIsLostOrDoubledWhenTheServerIsKilled(t *testing.T) {
@@ -261,13 +261,13 @@ func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 			return rows
 		}
 		var all, counting sync.WaitGroup
-		var again atomic.Int64
+		var retries atomic.Int64
 		stopped := make(chan struct{})
 		for _, backwards := range []bool{false, true} {
 			d := open()
 			all.Go(func() {
 				for n := range batches {
-					again.Add(int64(writeUntilStored(t, d, rows(n, backwards))))
+					retries.Add(int64(writeUntilStored(t, d, rows(n, backwards))))
 				}
 			})
 			counting.Go(func() {
@@ -285,7 +285,7 @@ func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 		all.Wait()
 		close(stopped)
 		counting.Wait()
-		t.Logf("%d transactions of %d were tried again", again.Load(), 2*batches)
+		t.Logf("%d transactions of %d were tried again", retries.Load(), 2*batches)
 		d := open()
 		eventually.Works(t, "count", func() error {
 			done, err := d.Recount(t.Context(), 1000)

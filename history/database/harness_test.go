@@ -34,6 +34,8 @@ func sqliteOf(t testing.TB, path string) *DB {
 	return closed(t)(OpenSQLite(path, options()))
 }
 
+// closed returns a function that takes the results of an open function: it fails the test if there is an error, and
+// closes the database at the end of the test.
 func closed(t testing.TB) func(*DB, error) *DB {
 	t.Helper()
 	return func(d *DB, err error) *DB {
@@ -86,7 +88,7 @@ func write(t testing.TB, d *DB, rows event.Rows) {
 	}
 }
 
-// rowsFrom returns the result of a query, by column: texts, numbers, and nil.
+// rowsFrom returns the rows of a query, each as a map from columns to texts, numbers or nil.
 func rowsFrom(t testing.TB, d *DB, query string, args ...any) (found []map[string]any) {
 	t.Helper()
 	rows, err := d.db.QueryxContext(t.Context(), query, args...)

@@ -19,7 +19,7 @@ var benchRows = flag.Int("history.rows", 20_000,
 // bulk are statements that insert n rows over 30 days from noon on, as fast as MariaDB can: of a thousand jobs, one of
 // which has a third of all runs; each hundredth run fails.
 var bulk = []struct {
-	share int // the table has n divided by it rows; 0: a number of its own
+	share int // the statement inserts n/share rows; 0: a fixed number
 	text  string
 }{
 	{1, `INSERT INTO JOB_EXECUTION_LOG (id, job_name, task_id, hostname, ip, sharding_item, execution_source, failure_cause, is_success, start_time, complete_time,

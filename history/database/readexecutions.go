@@ -159,8 +159,8 @@ func (r *landmarks) begin() []search.Moment {
 	return all
 }
 
-// end returns the last moment if the execution has ended. Because the clocks of agents may differ, its time is that of
-// the latest of the other moments if that is later.
+// end returns the last moment, or nothing if the execution has not ended. The clocks of agents may differ. If one of
+// the other moments is later than the end of the execution, the last moment gets the time of the latest one.
 func (r *landmarks) end(others []search.Moment) []search.Moment {
 	if r.End == nil {
 		return nil

@@ -54,12 +54,12 @@ func insertRuns(t testing.TB, d *DB, list []search.Run) {
 			State: *r.State})
 	}
 	write(t, d, rows)
-	places := map[string]int64{}
+	rowNumbers := map[string]int64{}
 	for _, row := range rowsFrom(t, d, "SELECT id, auto_id FROM JOB_EXECUTION_LOG") {
-		places[row["id"].(string)] = row["auto_id"].(int64)
+		rowNumbers[row["id"].(string)] = row["auto_id"].(int64)
 	}
 	for i := range list {
-		list[i].Row = places[list[i].ID]
+		list[i].Row = rowNumbers[list[i].ID]
 	}
 }
 

@@ -17,13 +17,13 @@ const (
 	resultsOfDays    = "TASK_RESULT_STATISTICS_DAY"
 )
 
-// Recount counts the ends in the oldest marked minutes, at most limit of them, and updates their hours and days. It
-// returns the number of counted minutes, which is less than limit when no more are marked.
+// Recount counts the ends of runs in the oldest marked minutes, at most limit of them, and updates their hours and
+// days. It returns the number of counted minutes, which is less than limit when no more are marked.
 //
-// Each minute is one transaction that first removes the mark and then counts. A concurrent writer sets the mark, too:
-// if it has done so before the removal, the removal waits for the writer's commit; if not, the writer waits and sets
-// the mark afterwards. So each row is counted by the transaction or marked after it. The row of the day is locked
-// first, so that two processes that count minutes of one day include each other's counts in their sums.
+// Each minute is one transaction that first removes the mark and then counts. A concurrent writer also sets the mark.
+// If the writer comes first, the removal waits for the writer's commit, and the count includes its rows. Otherwise the
+// writer waits for the transaction, and its mark causes another count. The row of the day is locked first, so that two
+// processes that count minutes of one day include each other's counts in their sums.
 //
 // Numbers never decrease: ends are final, so a smaller count only means that old rows were deleted.
 func (d *DB) Recount(ctx context.Context, limit int) (done int, err error) {
@@ -75,7 +75,7 @@ type result struct {
 	Failed  int64 `db:"failed"`
 }
 
-// counter counts within one transaction, in which db only supplies statements and the time.
+// counter counts within one transaction. db supplies only the texts of statements and the time.
 type counter struct {
 	db  *DB
 	ctx context.Context
@@ -97,7 +97,7 @@ func (c counter) ends(minute time.Time) (result, error) {
 	return result{logged.Success + tallied.Success, logged.Failed + tallied.Failed}, err
 }
 
-// sum sets the period of table that begins at from and ends at to, to the sum of the shorter periods in it.
+// sum adds up the periods from from to to in the table shorter, and stores the sum as one period of table.
 func (c counter) sum(table string, from time.Time, shorter string, to time.Time) error {
 	var total result
 	if err := c.tx.GetContext(c.ctx, &total,
@@ -109,17 +109,17 @@ func (c counter) sum(table string, from time.Time, shorter string, to time.Time)
 }
 
 // raise sets the numbers of a period, unless the stored numbers are higher.
-func (c counter) raise(name string, period time.Time, to result) error {
+func (c counter) raise(name string, period time.Time, counted result) error {
 	now := Time{c.db.now()}
 	_, err := c.tx.ExecContext(c.ctx, c.db.insertStatement(table{name: name, key: "statistics_time", columns: []column{
 		{"success_count", 0}, {"failed_count", 0}, {"statistics_time", 0}, {"creation_time", 0},
-	}}, 1), to.Success, to.Failed, Time{period}, now)
+	}}, 1), counted.Success, counted.Failed, Time{period}, now)
 	if err != nil {
 		return err
 	}
 	_, err = c.tx.ExecContext(c.ctx, "UPDATE "+name+` SET creation_time = ?,
 		success_count = CASE WHEN COALESCE(success_count, 0) < ? THEN ? ELSE success_count END,
 		failed_count = CASE WHEN COALESCE(failed_count, 0) < ? THEN ? ELSE failed_count END
-		WHERE statistics_time = ?`, now, to.Success, to.Success, to.Failed, to.Failed, Time{period})
+		WHERE statistics_time = ?`, now, counted.Success, counted.Success, counted.Failed, counted.Failed, Time{period})
 	return err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Write stores batches in one transaction, and returns the number of rows that it left out because the database refuses
-// them for their content. Existing rows stay unchanged, except for those with a lower revision. After an error it is
+// them for their content. Existing rows stay unchanged, except for those with an older version. After an error it is
 // unknown whether anything is stored, and the same batches may be written again.
 func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
 	w := writer{db: d}
@@ -46,8 +46,8 @@ type tableRows struct {
 	rows  [][]any
 }
 
-// rowsOf groups the rows of batches by table. Marks come last, because each locks its minute until the commit, and
-// other writers of that minute wait.
+// rowsOf groups the rows of batches by table. The marks of minutes to recount come last, because each mark locks its
+// minute until the commit, and other writers of that minute wait.
 func rowsOf(batches []event.Batch) []tableRows {
 	var all []tableRows
 	add := func(t table, rows [][]any) {
@@ -124,7 +124,7 @@ type writer struct {
 	lost int
 }
 
-// insert writes rows, in statements of limited size.
+// insert writes rows, in statements of limited size. It cuts texts to the width of their columns.
 func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 	bytes, from := 0, 0
 	for i, row := range rows {

@@ -54,7 +54,8 @@ func oneOfEach() event.Rows {
 	}
 }
 
-// stored is one row of each kind in SQL, which is an interface for users who query the tables.
+// stored contains the rows of oneOfEach as the tables hold them. Users query the tables, so their content is an
+// interface.
 var stored = map[string][]map[string]any{
 	"JOB_EXECUTION": {{
 		"id": "e1", "revision": int64(3), "job_name": "job", "app_name": "app", "source": "NORMAL_TRIGGER",

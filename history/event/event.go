@@ -2,10 +2,10 @@
 // It does not store anything, so that the core can import it and stay free of I/O. Reasons are structured values; the
 // storage turns them into text. Earlier releases stored text, which is read as plain text.
 //
-// Every event has an id that derives from its content (ID), or is the execution's id. So an event that is recorded
-// twice, after a crash or by a leader that found it in the registry, is stored once. Some rows have several versions,
-// such as the begin and the end of a run. Each version has all columns, and a higher Revision replaces a lower one,
-// whatever the order in which they arrive.
+// Every event has a key: an id that derives from its content (ID), the id of the execution, the time of a sample or a
+// load, or the number of a term. So an event that is recorded twice, after a crash or by a leader that found it in the
+// registry, is stored once. Some rows have several versions, such as the begin and the end of a run. Each version has
+// all columns, and a higher Revision replaces a lower one, whatever the order in which they arrive.
 package event
 
 import (
@@ -80,7 +80,7 @@ type Execution struct {
 	Made   time.Time     `json:"made"` // the time of its creation; later than Fire after a time without a leader
 	Launch time.Time     `json:"launch,omitzero"`
 	Begin  time.Time     `json:"begin,omitzero"` // the begin of its first process
-	End    time.Time     `json:"end,omitzero"`   // the end of its last process, or without any, of the execution
+	End    time.Time     `json:"end,omitzero"`   // the end of its last process; without a process, of the execution
 	Shards int           `json:"shards,omitempty"`
 	// States counts its shards by their final states.
 	States map[string]int `json:"states,omitempty"`
@@ -246,8 +246,8 @@ type Audit struct {
 	TargetName string `json:"targetName"`
 	// App is the app of the target, or the target itself if it is an app; empty otherwise.
 	App string `json:"app,omitempty"`
-	// Before and After are JSON objects of the changed fields, without secrets; null if the object did not exist
-	// before, or does not exist any more.
+	// Before and After are JSON objects of the changed fields, without secrets. Before is empty if the object did not
+	// exist before, and After if it does not exist any more.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }

@@ -21,8 +21,8 @@ func rows(n int64) []byte {
 
 // BenchmarkAppend appends batches of ten rows with a number of concurrent callers, and reads and frees them.
 func BenchmarkAppend(b *testing.B) {
-	for _, at := range []int{1, 10, 100} {
-		b.Run(fmt.Sprintf("%d at once", at), func(b *testing.B) {
+	for _, callers := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("%d at once", callers), func(b *testing.B) {
 			log := opening(b, b.TempDir(), Options{Bytes: 1 << 30})
 			read := make(chan struct{})
 			ctx, cancel := context.WithCancel(b.Context())
@@ -38,12 +38,12 @@ func BenchmarkAppend(b *testing.B) {
 					}
 				}
 			}()
-			answers := make([]<-chan error, 0, at)
+			answers := make([]<-chan error, 0, callers)
 			n := int64(0)
 			for b.Loop() {
 				n++
 				answers = append(answers, log.Append(1, n, 10, rows(n)))
-				if len(answers) == at {
+				if len(answers) == callers {
 					for _, a := range answers {
 						if err := <-a; err != nil {
 							b.Fatal(err)
@@ -62,15 +62,15 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkLatency measures the time that one batch takes to the disk at a number of batches per millisecond.
 func BenchmarkLatency(b *testing.B) {
-	for _, each := range []int{1, 10, 100} {
-		b.Run(fmt.Sprintf("%d each ms", each), func(b *testing.B) {
+	for _, perMillisecond := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("%d each ms", perMillisecond), func(b *testing.B) {
 			log := opening(b, b.TempDir(), Options{Bytes: 4 << 30})
 			data := rows(1)
 			var took []time.Duration
 			var n int64
 			for b.Loop() {
 				next := time.Now().Add(time.Millisecond)
-				for range each - 1 {
+				for range perMillisecond - 1 {
 					n++
 					log.Append(1, n, 10, data)
 				}

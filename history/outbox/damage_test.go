@@ -30,7 +30,7 @@ func TestDamage(t *testing.T) {
 		d.files[segmentName(1)].data = append(d.files[segmentName(1)].data, "EJo1 half a frame"...)
 		log = opening(t, "", Options{FS: d, Logger: logger})
 		if !strings.Contains(said.String(), "bytes=17") {
-			t.Errorf("of the torn end was said: %s", said.String())
+			t.Errorf("the log does not report the 17 bytes of the torn end: %s", said.String())
 		}
 		wantRest(t, log, "1/1 uncertain one", "1/3 happened three", "1/4 uncertain four")
 		if s := log.Status(); s.Damaged != headerSize+3 || s.Lost != 1 || !strings.Contains(said.String(), "damaged") {
@@ -44,7 +44,7 @@ func TestDamage(t *testing.T) {
 // TestLostRowsAreCounted checks the number of unreadable rows, wherever they are, unless it can't be known.
 func TestLostRowsAreCounted(t *testing.T) {
 	t.Parallel()
-	const each = headerSize + len("data")
+	const frameSize = headerSize + len("data")
 	for name, test := range map[string]struct {
 		harm func(d *disk)
 		ends bool // the process ends before the damage
@@ -53,10 +53,10 @@ func TestLostRowsAreCounted(t *testing.T) {
 		"none":      {func(*disk) {}, false, 0},
 		"the first": {func(d *disk) { d.flip(segmentName(1), 1) }, false, 1},
 		"two": {func(d *disk) {
-			d.flip(segmentName(1), each+1)
-			d.flip(segmentName(1), 2*each+1)
+			d.flip(segmentName(1), frameSize+1)
+			d.flip(segmentName(1), 2*frameSize+1)
 		}, false, 2},
-		"the last":       {func(d *disk) { d.flip(segmentName(1), 3*each+1) }, false, 1},
+		"the last":       {func(d *disk) { d.flip(segmentName(1), 3*frameSize+1) }, false, 1},
 		"all":            {func(d *disk) { delete(d.files, segmentName(1)) }, false, 4},
 		"before a start": {func(d *disk) { d.flip(segmentName(1), 1) }, true, 1},
 		"of a number that was forgotten, too": {func(d *disk) {
@@ -91,14 +91,14 @@ func TestLostRowsAreCounted(t *testing.T) {
 	}
 }
 
-// fewFiles is a folder in which no further file can be opened while none is set.
+// fewFiles is a folder in which no further file can be opened while exhausted is set.
 type fewFiles struct {
 	FS
-	none atomic.Bool
+	exhausted atomic.Bool
 }
 
 func (f *fewFiles) Open(name string, flag int) (File, error) {
-	if f.none.Load() {
+	if f.exhausted.Load() {
 		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
 	}
 	return f.FS.Open(name, flag)
@@ -112,7 +112,7 @@ func TestWithoutDescriptorsNothingIsLost(t *testing.T) {
 	for n, data := range []string{"one", "two", "three"} {
 		put(t, log, 1, int64(n+1), data)
 	}
-	few.none.Store(true)
+	few.exhausted.Store(true)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 3 * maxFailures {
@@ -120,7 +120,7 @@ func TestWithoutDescriptorsNothingIsLost(t *testing.T) {
 			t.Fatalf("got %v, want that there are too many open files", err)
 		}
 	}
-	few.none.Store(false)
+	few.exhausted.Store(false)
 	wantRest(t, log, "1/1 happened one", "1/2 happened two")
 	if s := log.Status(); s.Damaged > 0 || s.Lost > 0 {
 		t.Errorf("the status is %+v", s)

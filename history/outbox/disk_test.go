@@ -19,11 +19,11 @@ type disk struct {
 	rng    *rand.Rand
 	files  map[string]*content // as processes see them
 	synced map[string]*content // names that would survive a crash
-	fault  error               // the error at the step at which steps runs out
-	steps  int                 // until then; negative: never
+	fault  error               // the error of one step
+	steps  int                 // how many steps succeed before fault; negative: all
 	full   bool                // writes that extend a file fail
-	dead   bool                // it has crashed: every call fails
-	hang   chan struct{}       // if not nil, an fsync waits until it is closed
+	dead   bool                // the machine has crashed: steps and reads fail
+	hang   chan struct{}       // if not nil, an fsync waits until hang is closed
 	locked bool
 }
 

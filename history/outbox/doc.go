@@ -23,11 +23,12 @@
 //
 // # Faults
 //
-// A frame has a checksum over all of it. Damage is skipped up to the next whole frame, which tells how many rows are
-// missing before it; both numbers are counted and logged. A process that has no file descriptor left to open a file
-// retries, because that is no damage. The end that a crash has cut off is dropped when the log is opened. An opened
-// log begins a new segment, and so does one whose write or fsync has failed, because after a failed fsync it is
-// unknown which pages of the file are on disk. The batches of that write are refused and cut off the segment. A crash
-// loses nothing that Append has confirmed. The position is not synced: entries that are read again after a crash are
-// written to the database twice, which changes nothing there.
+// Every frame has a checksum. Damage is skipped up to the next whole frame, which tells how many rows are missing
+// before it; damaged bytes and missing rows are counted and logged. A process that has no file descriptor left to open
+// a file retries, because that is no damage. The end that a crash has cut off is dropped when the log is opened.
+//
+// The log begins a new segment when it is opened, and after a write or fsync has failed: then it is unknown which pages
+// of the file are on disk. The batches of that write are refused and cut off the segment. A crash loses nothing that
+// Append has confirmed. The position is not synced: entries that are read again after a crash are written to the
+// database twice, which changes nothing there.
 package outbox

@@ -19,7 +19,7 @@ var errClosed = errors.New("the outbox is closed")
 
 // Options are the settings of a log.
 type Options struct {
-	// Bytes bounds the total size of its files.
+	// Bytes bounds the total size of its files: a batch that would exceed it is refused.
 	Bytes int64
 	// SegmentBytes is the size at which a new segment begins; by default a 16th of Bytes, between 64 KiB and 16 MiB.
 	SegmentBytes int64
@@ -52,7 +52,7 @@ type Log struct {
 	queue    []request
 	queued   int64 // bytes in queue and in the current write
 	closing  bool
-	segments []segment     // with at least one frame, oldest first
+	segments []segment     // oldest first
 	grown    chan struct{} // closed and replaced when there is more to read
 	bytes    int64         // of all segments and batches that are set aside
 	total    int64         // rows that were ever appended
@@ -178,8 +178,8 @@ func (l *Log) recordLost(rows int64) {
 	l.opt.Logger.Error("history rows lost: missing or damaged in the outbox", "rows", rows)
 }
 
-// segmentAt returns the segment with the id, or the first segment after it, and whether that is the last one. ok is
-// false if there is neither. The caller holds mu.
+// segmentAt returns the segment with the id or, without it, the first segment after that id, and whether the returned
+// segment is the last one. ok is false, and isLast true, if there is none. The caller holds mu.
 func (l *Log) segmentAt(id int64) (s segment, isLast, ok bool) {
 	i, _ := slices.BinarySearchFunc(l.segments, id, func(s segment, id int64) int { return int(s.id - id) })
 	if i == len(l.segments) {

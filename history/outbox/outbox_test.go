@@ -206,7 +206,7 @@ func TestFailedFsync(t *testing.T) {
 	put(t, log, 1, 4, "d")
 	wantRest(t, log, "1/1 happened a", "1/3 happened c")
 	if names, _ := d.Names(); len(names) != 3 { // including the position
-		t.Errorf("its files are %v", names)
+		t.Errorf("the files of the log are %v, want three", names)
 	}
 	closing(t, log)
 }
@@ -245,7 +245,7 @@ func TestFullDiskIsFreed(t *testing.T) {
 }
 
 // TestHangingFsync checks that batches wait in memory up to a bound and are confirmed when the disk answers, and that
-// Close does not wait for the disk.
+// Close does not wait for the disk beyond the end of its context.
 func TestHangingFsync(t *testing.T) {
 	t.Parallel()
 	d := newDisk(1)

@@ -31,8 +31,8 @@ type reader struct {
 	at   position // position of the next frame
 	file File
 	id   int64  // segment id of file
-	buf  []byte // data that was read ahead, from the offset from
-	from int64
+	buf  []byte // data that was read ahead
+	from int64  // the offset of buf in the file
 
 	position  File   // the open position file
 	total     int64  // of the last frame read; the next frame shows how many rows are missing; -1: unknown

@@ -6,7 +6,7 @@ import (
 )
 
 // MaxSummed is the maximum number of executions of a job, or of individually stored runs of a daemon, that its
-// statistics contain. They contain the newest.
+// statistics count. The newest ones are counted.
 const MaxSummed = 1000
 
 // JobStatistics are the statistics of the ended executions of a job, or of the ended runs of a daemon's shards.
@@ -14,8 +14,8 @@ type JobStatistics struct {
 	JobName string `json:"jobName"`
 	// Of is EXECUTIONS or, for a daemon, RUNS.
 	Of string `json:"of"`
-	// Since is the earliest fire time of the executions. For runs it is the earliest start or first report of tallied
-	// runs.
+	// Since is the earliest fire time of the executions. For runs it is the earliest start, or the time of the first
+	// report of tallied runs if that is earlier.
 	Since    Time `json:"since"`
 	Finished int  `json:"finished"`
 	Failed   int  `json:"failed"`

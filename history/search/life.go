@@ -18,8 +18,8 @@ type Moment struct {
 	Agent   string `json:"agent"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// MessageCode and MessageArgs are the structured form of the reason that Message is, or that is at the end of
-	// Message for ENDED and WAITING.
+	// MessageCode and MessageArgs are the structured form of the reason in Message: the whole Message, or its end if
+	// Kind is ENDED.
 	MessageCode string         `json:"messageCode,omitempty"`
 	MessageArgs map[string]any `json:"messageArgs,omitempty"`
 }

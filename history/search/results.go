@@ -110,8 +110,8 @@ type Executions struct {
 	// Job and States are filters; an empty one matches all.
 	Job    string
 	States []string
-	// Since excludes earlier fires. Before excludes later fires, and those fires at that time that do not come after
-	// BeforeID in the list.
+	// Since excludes earlier fires. Before and BeforeID are the fire time and the id of the last execution of the
+	// previous page, which the list continues; Before is zero for the first page.
 	Since, Before time.Time
 	BeforeID      string
 	// Limit is the greatest number of listed executions.

@@ -43,7 +43,7 @@ const (
 	// DefaultPerPage is the default number of rows per page, and MaxPerPage is the maximum.
 	DefaultPerPage = 10
 	MaxPerPage     = 500
-	// MaxSkipped bounds the number of rows before a page, because the database reads all skipped rows.
+	// MaxSkipped bounds the number of rows up to the end of a page, because the database reads all skipped rows.
 	MaxSkipped = 100_000
 	// MaxCounted bounds the number of rows that a search counts.
 	MaxCounted = 100_000
@@ -209,7 +209,7 @@ type Cursor struct {
 	Row int64
 }
 
-// Next returns the value of the parameter after for the rows that follow a row of the page.
+// Next returns a cursor to the rows after a row of the page: the value of the parameter "after".
 func (q *Query) Next(t time.Time, row int64) string {
 	millis := ""
 	if !t.IsZero() {

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// The parsed questions, with the defaults.
+// TestQuestionsAreRead checks which query is parsed from parameters, and its defaults.
 func TestQuestionsAreRead(t *testing.T) {
 	t.Parallel()
 	plain := search.Query{Of: search.Runs, Sort: "startTime", Descending: true, PerPage: 10, Page: 1}
@@ -60,7 +60,7 @@ func TestQuestionsAreRead(t *testing.T) {
 	}
 }
 
-// All violations are reported, with their values.
+// TestQuestionsAreChecked checks that all violations are reported, with their values.
 func TestQuestionsAreChecked(t *testing.T) {
 	t.Parallel()
 	up := search.Query{Of: search.Runs, Sort: "startTime"}
@@ -98,7 +98,8 @@ func TestQuestionsAreChecked(t *testing.T) {
 	}
 }
 
-// Whatever a parameter contains, the parsed question uses only fields of the subject.
+// FuzzQuestions checks that a parsed query uses only fields of its subject and stays within the limits, whatever the
+// parameters contain.
 func FuzzQuestions(f *testing.F) {
 	f.Add("jobName=a&sort=jobName&order=DESC&per_page=3&page=4&startTime=2026-05-01+12:00:00&after=x")
 	f.Add("after=c3RhcnRUaW1lIHRydWUgLTEgNw&page=")
@@ -120,7 +121,8 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
-// A life is in the order of time, with the times in between; moments of the same time keep their order.
+// TestLife checks that moments are sorted by time, with the times between them. Moments of the same time keep their
+// order, except that the end comes last.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	at := func(millis int, kind string) search.Moment {
@@ -145,7 +147,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// The numbers of a job come from ended executions, the durations from finished ones, by nearest rank.
+// TestJobStatistics checks that the numbers of a job count its ended executions, and that the durations are those of
+// finished ones, by nearest rank.
 func TestJobStatistics(t *testing.T) {
 	t.Parallel()
 	var outcomes []search.Outcome
@@ -176,7 +179,7 @@ func TestJobStatistics(t *testing.T) {
 	}
 }
 
-// Times are read as text from databases, and written as RFC 3339.
+// TestTimesAreRead checks that times are read as text from databases, and written as RFC 3339.
 func TestTimesAreRead(t *testing.T) {
 	t.Parallel()
 	for _, from := range []any{"2026-05-01 12:00:00.250", []byte("2026-05-01 12:00:00.250")} {
