@@ -21,27 +21,27 @@ type Cordon struct {
 	Since  time.Time `json:"since"`
 	By     string    `json:"by"`
 	Reason string    `json:"reason"`
-	// Until is when it ends by itself; nil for never.
+	// Until is the time at which the cordon ends by itself; nil if it does not.
 	Until *time.Time `json:"until"`
-	// Dead is when the machine was declared dead; nil if nobody has.
+	// Dead is the time at which the machine was declared dead; nil if it was not.
 	Dead *time.Time `json:"dead"`
-	// Drain is nil unless the machine is to be emptied.
+	// Drain is nil unless the machine is drained too.
 	Drain *Drain `json:"drain"`
 }
 
 // Drain is the drain of a machine: its tasks move or end.
 type Drain struct {
 	Since time.Time `json:"since"`
-	// Deadline is when the remaining tasks are stopped; nil for never.
+	// Deadline is the time at which the remaining tasks are stopped; nil if they are not.
 	Deadline *time.Time `json:"deadline"`
-	// Drained is since when nothing is left; nil while something is.
+	// Drained is the time since which no task is left; nil while there are tasks.
 	Drained *time.Time `json:"drained"`
-	// Left has the first of the tasks that are left, LeftTotal their number.
+	// Left contains the first of the remaining tasks, and LeftTotal is the number of all remaining tasks.
 	Left      []DrainLeft `json:"left"`
 	LeftTotal int         `json:"leftTotal"`
 }
 
-// DrainLeft is a task that is left on a machine, with what holds it up.
+// DrainLeft is a task that remains on a machine, and the reason why.
 type DrainLeft struct {
 	JobName string `json:"jobName"`
 	Item    int    `json:"item"`
@@ -82,7 +82,7 @@ func (c *Client) Cluster(ctx context.Context, search string, page int) (Answer[C
 // CordonRequest says why and until when nothing new is placed on a machine.
 type CordonRequest struct {
 	Reason string `json:"reason"`
-	// Until is when the cordon ends by itself; nil for never.
+	// Until is the time at which the cordon ends by itself; nil if it does not.
 	Until *time.Time `json:"until,omitempty"`
 	// Force cordons a host that the server does not know yet.
 	Force bool `json:"force,omitempty"`
@@ -96,7 +96,7 @@ func (c *Client) Cordon(ctx context.Context, machine string, r CordonRequest) (A
 // DrainRequest says why and how a machine is emptied.
 type DrainRequest struct {
 	CordonRequest
-	// DeadlineSeconds is after what time the rest is stopped; 0 for never.
+	// DeadlineSeconds is the time after which the remaining tasks are stopped; 0 if they are not.
 	DeadlineSeconds int `json:"deadlineSeconds,omitempty"`
 }
 
@@ -105,21 +105,21 @@ func (c *Client) Drain(ctx context.Context, machine string, r DrainRequest) (Ans
 	return call[Machine](ctx, c, post("api", "agent", machine, "drain").sending(r))
 }
 
-// DeadRequest says why a machine counts as gone for good.
+// DeadRequest says why a machine is declared dead.
 type DeadRequest struct {
 	Reason string `json:"reason,omitempty"`
-	// Force makes it count although the machine was heard a moment ago.
+	// Force declares the machine dead even if it has shown a sign of life a moment ago.
 	Force bool `json:"force,omitempty"`
 }
 
 // DeadMachine is a machine that was declared dead.
 type DeadMachine struct {
 	Machine
-	// AttemptsOver is how many attempts are over by that.
+	// AttemptsOver is the number of attempts that the declaration has ended.
 	AttemptsOver int `json:"attemptsOver"`
 }
 
-// DeclareDead states that a machine is gone for good, so that all attempts there are over.
+// DeclareDead declares that a machine is permanently gone. All attempts on it then count as ended.
 func (c *Client) DeclareDead(ctx context.Context, machine string, r DeadRequest) (Answer[DeadMachine], error) {
 	return call[DeadMachine](ctx, c, post("api", "agent", machine, "dead").sending(r))
 }

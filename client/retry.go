@@ -53,8 +53,8 @@ func (c *Client) retry(ctx context.Context, r request, try func() error) error {
 			deadline = time.Now().Add(c.retryTimeout)
 		}
 		wait := max(pause, retryAfter(err))
-		again := isTemporary(err) && (r.isRepeatable() || isRateLimited(err)) || maybeDone && isUnreachable(err)
-		if !again || time.Now().Add(wait).After(deadline) {
+		shouldRetry := isTemporary(err) && (r.isRepeatable() || isRateLimited(err)) || maybeDone && isUnreachable(err)
+		if !shouldRetry || time.Now().Add(wait).After(deadline) {
 			return result(err)
 		}
 		if err := sleep(ctx, wait); err != nil {
@@ -115,7 +115,7 @@ func isOutcomeUnknown(err error) bool {
 	return errors.Is(err, context.Canceled)
 }
 
-// isAnswer reports whether the server has answered whether it carried the request out.
+// isAnswer reports whether the server has answered in a way that shows whether it carried the request out.
 func isAnswer(err error) bool {
 	var refused *Error
 	return err == nil || errors.As(err, &refused) && !isTemporaryStatus(refused.Status)

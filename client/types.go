@@ -195,7 +195,7 @@ type Explanation struct {
 	// Notes say what users should know about the job; NoteReasons are the same notes as codes, in the same order.
 	Notes       []string     `json:"notes"`
 	NoteReasons []NoteReason `json:"noteReasons"`
-	// NextFires are in the zone of the job's cron, which TimeZone names; "" if it has no name.
+	// NextFires are in the time zone of the job's cron. TimeZone is the name of that zone; "" if it has none.
 	NextFires []time.Time `json:"nextFires"`
 	TimeZone  string      `json:"timeZone"`
 	Waiting   []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// TestCodesOfReasons checks that every code beside a sentence in an answer has a Go field, and that its arguments have
-// one.
+// TestCodesOfReasons checks that the codes beside sentences in answers, and their arguments, are decoded into Go
+// fields.
 func TestCodesOfReasons(t *testing.T) {
 	t.Parallel()
 	withCode := func(sentence, code string) string {
