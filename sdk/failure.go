@@ -56,8 +56,8 @@ func endedEarly(err error) bool {
 	return errors.As(err, &early)
 }
 
-// withCause returns err, after ctx has ended as an earlyError if err is the cause or the error of ctx. It adds the
-// cause to an error that contains only the error of ctx.
+// withCause returns err unchanged while ctx has not ended. Afterwards it returns an earlyError if err wraps the cause
+// or the error of ctx. To an error that wraps only the error of ctx it adds the cause.
 func withCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {

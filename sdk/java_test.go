@@ -24,7 +24,7 @@ var java = language{"java", func(t testing.TB) []string {
 		"-cp", classpath, "TestJob"}
 }, ": terminated by SIGINT\n"}
 
-// classes is the folder of the compileOnce SDK and program, which TestMain removes; "" until a test needs them.
+// classes is the folder with the compiled SDK and program, which TestMain removes; "" until a test needs them.
 var classes string
 
 // compileOnce compiles the SDK for Java and the program of the tests, once for all tests.

@@ -43,9 +43,10 @@ const (
 	Failover      Source = "FAILOVER"       // the loss of the shard with its agent or executor
 )
 
-// Progress reports the progress of the run: a fraction from 0 to 1, and a message, which is cut after 200 bytes. It
-// takes some nanoseconds and may be called in a loop and by several goroutines, because of the calls within a short
-// interval only the last one is sent. It never blocks and never fails. After the end of the run it does nothing.
+// Progress reports the progress of the run: a fraction from 0 to 1, and a message, which is cut after 200 bytes. If
+// there are several calls within a short interval, only the last one is sent. So Progress takes some nanoseconds, and
+// may be called in a loop and by several goroutines. It never blocks and never fails. After the end of the run it does
+// nothing.
 func (s Shard) Progress(fraction float64, message string) { s.progress.set(fraction, message) }
 
 // Job is what [Main] runs. [Simple] and [Dataflow] return one.

@@ -85,7 +85,8 @@ func TestDataflow(t *testing.T) {
 	}
 }
 
-// TestRunCatchesAll checks that the process survives every way in which a job's function can end.
+// TestRunCatchesAll checks that Run returns an error, and the process continues, if a job's function is missing,
+// panics, ends its goroutine or returns an error.
 func TestRunCatchesAll(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

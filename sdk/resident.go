@@ -124,8 +124,8 @@ func (r *resident) listen(messages chan<- message, done <-chan struct{}) {
 	}
 }
 
-// handle handles a message of the executor. It ignores messages of other types, and cancellations of other runs. A run
-// that it can't begin, it answers with an error.
+// handle handles a message of the executor. It ignores messages of other types, and cancellations of other runs. If it
+// can't begin a run, it answers the run with an error, or only logs it if the run has no id.
 func (r *resident) handle(ctx context.Context, m message) error {
 	switch {
 	case m.Type == "cancel" && m.Run == r.run && r.run != "":

@@ -41,7 +41,7 @@ type standalone struct {
 type request struct {
 	shard       Shard          // the fields that all shards share
 	first, last int            // the shards to run
-	parameters  map[int]string // by shard; nil if shard.Parameter is that of each
+	parameters  map[int]string // by shard; nil if all shards have shard.Parameter
 }
 
 // start runs the shards that the arguments select, and returns the exit status.
@@ -158,8 +158,8 @@ func parse(args []string) (request, error) {
 	return r, errors.Join(problems...)
 }
 
-// setParameters sets the parameters of single shards. They are those of itemParams, the value of --item-params if
-// isGiven; otherwise, with all, those of --param if it has the same form.
+// setParameters sets the parameters of single shards: from --item-params, whose value is itemParams, if it isGiven.
+// Otherwise, with --all, it takes them from --param if that has the same form.
 func (r *request) setParameters(itemParams string, isGiven, all bool) error {
 	name := "--item-params"
 	switch {
