@@ -12,7 +12,7 @@ import (
 // or took minutes, alone or after a harmless part.
 func hostile(size int) map[string]string {
 	docs := map[string]string{}
-	again := func(before, piece, after string) {
+	addRepeated := func(before, piece, after string) {
 		docs[fmt.Sprintf("%q, %q again and again, %q", before, piece, after)] = before + strings.Repeat(piece,
 			max(size-len(before)-len(after), 0)/len(piece)) + after
 	}
@@ -24,7 +24,7 @@ func hostile(size int) map[string]string {
 		"\"", "'", "''", "\\", "a: \"", "a: '\n", "x: \"\\u0041", "#", "# x\n", "\n", "\r", "\r\n", "\t", " ", "\x00",
 		"\ufeff", "\u2028", "~", "1_", "a,", "a\n", "上 ",
 	} {
-		again("", piece, "")
+		addRepeated("", piece, "")
 	}
 	for before, pieces := range map[string][]string{
 		"text: |\n  ":    {"\r", "\r\n", "\n", "\n  ", " \n  ", "a\n  ", "a\r  "},
@@ -38,10 +38,10 @@ func hostile(size int) map[string]string {
 		"{\"text\": ":    {",", "a,", "a\n", "- ", "{\"a\":", "[", "\"a\":1,"},
 	} {
 		for _, piece := range pieces {
-			again(before, piece, "")
+			addRepeated(before, piece, "")
 		}
 	}
-	again("text: \"", "\t", "\"\n# x\n")
+	addRepeated("text: \"", "\t", "\"\n# x\n")
 	var lines, members, stairs strings.Builder
 	for i := 0; lines.Len() < size-100; i++ {
 		fmt.Fprintf(&lines, "a%d: 1\n", i)
@@ -68,18 +68,18 @@ func hostile(size int) map[string]string {
 	return docs
 }
 
-// No document in a registry costs a leader much.
+// TestD15NoDocumentIsTooMuch checks that no document in a registry makes a leader allocate too much memory.
 func TestD15NoDocumentIsTooMuch(t *testing.T) { // not parallel: the memory of other tests would count
-	// A quarter of the cost of the largest document, for documents of a quarter of its size.
-	const most = 50 << 20
+	// The limit is for documents of a quarter of the allowed size, and for those that are refused for their size.
+	const limit = 50 << 20
 	for _, size := range []int{2 << 20, maxStoredBytes / 4} {
 		for name, doc := range hostile(size) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			_, _, err := everythingSchema().DecodeStored([]byte(doc))
 			runtime.ReadMemStats(&after)
-			if took := after.TotalAlloc - before.TotalAlloc; took > most {
-				t.Errorf("%s, %d bytes: %d MiB", name, len(doc), took>>20)
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > limit {
+				t.Errorf("%s, %d bytes: %d MiB were allocated", name, len(doc), allocated>>20)
 			}
 			if err != nil && len(err.Error()) > 400 {
 				t.Errorf("%s: the error has %d bytes: %.300v", name, len(err.Error()), err)

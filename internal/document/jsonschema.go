@@ -84,7 +84,7 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 		hint := hints[f.name]
 		property := JSONSchema{Description: hint.Description, Enum: hint.Enum, MaxLength: hint.MaxLength,
 			Pattern: hint.Pattern, Format: hint.Format}
-		switch f.zero.Interface().(type) {
+		switch f.defaultValue.Interface().(type) {
 		case string:
 			property.Type = "string"
 		case bool:
@@ -120,7 +120,7 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 		case property.Type == "array":
 			property.Default = []string{}
 		default:
-			property.Default = f.zero.Interface()
+			property.Default = f.defaultValue.Interface()
 		}
 		schema.Properties = append(schema.Properties, Property{f.name, property})
 	}
@@ -131,7 +131,8 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 	return schema
 }
 
-// Without returns the schema without some fields. If one of them has an alternative, that field becomes required.
+// Without returns the schema without some fields. If the schema requires one of two alternative fields, the
+// alternatives of the removed fields become required.
 func (s *JSONSchema) Without(fields ...string) *JSONSchema {
 	reduced := *s
 	reduced.Properties = slices.DeleteFunc(slices.Clone(s.Properties),

@@ -37,8 +37,8 @@ type field struct {
 	name  string
 	index int // in the struct
 	// omitEmpty is set if an empty field is left out of YAML.
-	omitEmpty bool
-	zero      reflect.Value // the default
+	omitEmpty    bool
+	defaultValue reflect.Value
 }
 
 // MustSchema builds the schema of C. identity is the json name of the string field that names a document and never
@@ -50,12 +50,13 @@ func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 	t := reflect.TypeFor[C]()
 	for i := range t.NumField() {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		f := field{name: name, index: i, omitEmpty: options == "omitempty", zero: reflect.New(t.Field(i).Type).Elem()}
+		f := field{name: name, index: i, omitEmpty: options == "omitempty",
+			defaultValue: reflect.New(t.Field(i).Type).Elem()}
 		if text, ok := t.Field(i).Tag.Lookup("default"); ok {
-			if bad := readValue(name, []byte(text), f.zero); len(bad) > 0 {
+			if bad := readValue(name, []byte(text), f.defaultValue); len(bad) > 0 {
 				panic("document: default of " + name + ": " + bad.Error())
 			}
-		} else if !isReadable(f.zero) {
+		} else if !isReadable(f.defaultValue) {
 			panic("document: " + name + " has a type that no document can hold")
 		}
 		s.fields = append(s.fields, f)
@@ -73,7 +74,7 @@ func (s *Schema[C]) Default() C {
 	var c C
 	into := reflect.ValueOf(&c).Elem()
 	for _, f := range s.fields {
-		into.Field(f.index).Set(f.zero)
+		into.Field(f.index).Set(f.defaultValue)
 	}
 	return c
 }
@@ -150,7 +151,7 @@ func (s *Schema[C]) merge(f *field, raw json.RawMessage, into reflect.Value) Vio
 	old := into.Field(f.index)
 	value := reflect.New(old.Type()).Elem()
 	if isNull(raw) {
-		value.Set(f.zero)
+		value.Set(f.defaultValue)
 	} else if bad := readValue(f.name, raw, value); len(bad) > 0 {
 		return bad
 	}
@@ -170,7 +171,7 @@ func (s *Schema[C]) Name(body []byte) (string, error) {
 		return "", err
 	}
 	f := s.find(s.identity)
-	name := reflect.New(f.zero.Type()).Elem()
+	name := reflect.New(f.defaultValue.Type()).Elem()
 	i := slices.IndexFunc(given, func(m member) bool { return m.name == s.identity })
 	if i < 0 || isNull(given[i].raw) {
 		return "", Violations{Violate(s.identity, "", "is missing: it says what to change")}

@@ -63,8 +63,8 @@ func (e *entry) isNeutral() bool {
 
 // DecodeStored reads a document from the registry, as YAML or JSON. Missing fields get their defaults. As in the
 // original, the field determines the type: a text may be unquoted, and numbers follow YAML 1.1. Java class tags are
-// skipped. The notes name fields that have no effect, and the error names the fields that can't be read. The caller
-// must still check the document's rules.
+// skipped. The notes name fields that have a value but no effect, and the error names the fields that can't be read.
+// The caller must still check the document's rules.
 func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	given, err := entriesOf(doc)
 	if err != nil {

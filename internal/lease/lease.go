@@ -4,7 +4,7 @@
 // An executor asks for the leases of its tasks with the time of its own clock, which the leader returns unchanged. A
 // lease lasts for its length from that time, so that a delayed answer doesn't stretch it. The leader counts from the
 // arrival of the request, which is later. So it starts the next attempt only after the executor must have ended the
-// task, however the clocks of both differ in value, and if they differ in rate by up to 9 percent.
+// task. The values of the two clocks may differ by any amount, and their rates by up to 9 percent.
 package lease
 
 import "time"
@@ -21,14 +21,14 @@ const (
 	// rateMargin is how much faster the leader's clock may run than the executor's: NTP slews a clock by up to 8.3
 	// percent, and 1.09/0.91 is 1.198.
 	rateMargin = 1.2
-	// CheckInterval is the longest interval between two looks at the deadline of a task.
+	// CheckInterval is the longest interval between two checks of a task's deadline.
 	CheckInterval = time.Second
 	// killTime is how long the kernel may take to end the processes of a task after SIGKILL.
 	killTime = 4 * time.Second
 )
 
 // NextAttempt returns how long after the arrival of the last request for a lease the next attempt may start at the
-// earliest: the lease has ended by then, and with it, after its grace, each process of the task.
+// earliest. By then the lease has ended, and after the task's grace every process of the task.
 func NextAttempt(length, grace time.Duration) time.Duration {
 	return time.Duration(rateMargin*float64(length+grace)) + CheckInterval + killTime
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestFormula: these numbers are promised. A change of any constant must be a decision.
+// TestFormula checks the times that the documents promise, so that no constant changes by accident.
 func TestFormula(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ length, grace, next, renewal time.Duration }{

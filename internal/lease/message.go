@@ -68,8 +68,8 @@ type Request struct {
 	// is not greater than an earlier one of the same Start renews nothing: it is a copy.
 	Start  uint64 `json:"start"`
 	Number uint64 `json:"number"`
-	// Term is the highest term that the holder has heard of, 0 at first. A leader takes an attempt that was given up
-	// back only for a request that names its own term, so that a copy of a request to its predecessor can't do that.
+	// Term is the highest term that the holder has heard of, 0 at first. A leader accepts an attempt again that was
+	// given up, but only if the request names the leader's own term. A copy of a request to an earlier leader does not.
 	Term int64 `json:"term"`
 	// Tasks are the ids of the holder's exclusive tasks that have not ended.
 	Tasks []string `json:"tasks"`

@@ -13,8 +13,8 @@ type Property struct {
 	Line       int // the number of its first line, from 1
 }
 
-// Parse reads a text. It may have comments after # or !, keys that end at =, : or a space, escapes, and lines that a
-// backslash continues. If a key occurs several times, Parse returns each of them; in Java the last one counts.
+// Parse reads a text. The text may have comments after # or !, keys that end at =, : or a space, escapes, and lines
+// that a backslash continues. If a key occurs several times, Parse returns all properties; in Java the last one counts.
 func Parse(text string) ([]Property, error) {
 	var all []Property
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")

@@ -2,7 +2,8 @@ package reason
 
 import "time"
 
-// Incidents: troubles with a beginning and an end, of which people are notified. Each is a sentence of its own.
+// Incidents are troubles with a beginning and an end, about which users are notified. The words of an incident are a
+// complete sentence.
 
 // MachineSilent says since when a machine is silent, and how many tasks may still run there.
 func MachineSilent(machine string, since time.Time, tasks int) Reason {
@@ -52,7 +53,8 @@ func MostHeardAgain(after time.Duration) Reason {
 	return build("most_heard_again", duration("duration", after))
 }
 
-// MostUnreachable says that the silence of most machines is over only because the cluster calls so many unreachable.
+// MostUnreachable says that most machines no longer count as silent, but only because the cluster now reports so many
+// of them as unreachable.
 func MostUnreachable(machines int) Reason {
 	return build("most_unreachable", number("machines", machines))
 }

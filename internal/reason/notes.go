@@ -96,14 +96,14 @@ func AgentSilent(agent string, since time.Time) Reason {
 	return build("agent_silent", text("agent", agent), timestamp("since", since))
 }
 
-// LeaseNotAsked says that the executor of an exclusive task has not asked for its lease since the launch, without which
-// the task does not begin (rule K5).
+// LeaseNotAsked says that the executor of an exclusive task has not asked for the task's lease since the launch.
+// Without a lease the task does not begin (rule K5).
 func LeaseNotAsked(task, agent string, since time.Time) Reason {
 	return build("lease_not_asked", text("task", task), text("agent", agent), timestamp("since", since))
 }
 
-// ExclusiveUnreachable says that the shard's exclusive task has no lease, so that the shard waits for the end of its
-// node (rule K5), and since when its agent does not answer.
+// ExclusiveUnreachable says that the shard's exclusive task has no lease, and since when the task's agent does not
+// answer. The shard waits until the node of that agent has ended (rule K5).
 func ExclusiveUnreachable(task, agent string, since time.Time) Reason {
 	return build("exclusive_unreachable", text("task", task), text("agent", agent), timestamp("since", since))
 }
@@ -126,13 +126,13 @@ func ClockOff(agent Agent, ahead time.Duration) Reason {
 	return build(code, text("agent", agent.ID), text("host", agent.Host), duration("off", ahead.Abs()))
 }
 
-// What holds up the drain of a machine, for each task that is left there.
+// The following reasons say why a task remains on a machine that is being drained.
 
-// DrainMayFinish says that a shard may come to its end, until the deadline; zero for none.
+// DrainMayFinish says that a shard may run to its end, but not beyond the deadline, which is zero if there is none.
 func DrainMayFinish(deadline time.Time) Reason { return withDeadline("drain_may_finish", deadline) }
 
-// DrainNoRoom says that no other agent has room for a daemon's shard, which needs so much. It stays until the deadline;
-// zero for none.
+// DrainNoRoom says that no other agent has room for a daemon's shard, whose formatted demand is need. The shard stays
+// until the deadline, which is zero if there is none.
 func DrainNoRoom(need string, deadline time.Time) Reason {
 	return withDeadline("drain_no_room", deadline, text("need", need))
 }

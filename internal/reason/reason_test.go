@@ -104,7 +104,8 @@ func each(rs []Reason, fn func(Reason)) {
 
 var field = regexp.MustCompile(`\{(\w+)`)
 
-// TestWords checks that every code has a template in both languages that names exactly its possible arguments.
+// TestWords checks that every code has a template in both languages that names exactly its possible arguments. Only the
+// argument agents may be left out.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	var seen []Code
@@ -229,6 +230,6 @@ func TestShortened(t *testing.T) {
 		t.Error(got)
 	}
 	if r := Of(Disabled); r.Shortened(short).content != r.content {
-		t.Error("what is short was copied")
+		t.Error("a reason without a long text was copied")
 	}
 }

@@ -16,10 +16,10 @@ func TestCommitIsTheLinkersElseTheStampedOne(t *testing.T) {
 		return info
 	}
 	for _, c := range []struct {
-		name string
-		told string
-		info *debug.BuildInfo
-		want string
+		name   string
+		linked string
+		info   *debug.BuildInfo
+		want   string
 	}{
 		{"the linker's", "abc", stamped("vcs.revision", "def"), "abc"},
 		{"stamped", "", stamped("vcs.revision", "def", "vcs.modified", "false"), "def"},
@@ -29,7 +29,7 @@ func TestCommitIsTheLinkersElseTheStampedOne(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := commitOf(c.told, c.info); got != c.want {
+			if got := commitOf(c.linked, c.info); got != c.want {
 				t.Errorf("commit %q, want %q", got, c.want)
 			}
 		})

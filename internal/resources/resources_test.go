@@ -10,7 +10,7 @@ func TestHolds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		free, shard resources.Amount
-		most, want  int
+		limit, want int
 	}{
 		{resources.Amount{CPUMilli: 1000, MemMilli: 1000}, resources.Amount{CPUMilli: 300, MemMilli: 100}, 10, 3},
 		{resources.Amount{CPUMilli: 1000, MemMilli: 1000}, resources.Amount{CPUMilli: 100, MemMilli: 400}, 10, 2},
@@ -20,7 +20,7 @@ func TestHolds(t *testing.T) {
 		{resources.Amount{CPUMilli: 1000, MemMilli: -5}, resources.Amount{CPUMilli: 100}, 20, 0},
 		{resources.Amount{}, resources.Amount{}, 7, 7},
 	} {
-		if got := c.free.Holds(c.shard, c.most); got != c.want {
+		if got := c.free.Holds(c.shard, c.limit); got != c.want {
 			t.Errorf("%v holds %d of %v, want %d", c.free, got, c.shard, c.want)
 		}
 	}

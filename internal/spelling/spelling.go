@@ -5,7 +5,7 @@ package spelling
 import "strings"
 
 // Nearest returns the candidate with the smallest Distance to name. It ignores candidates whose distance exceeds a
-// third of the longer name, and returns "" if there is no other. Case, '_' and '-' do not count.
+// third of the longer name, and returns "" if none remains. Case, '_' and '-' do not count.
 func Nearest(name string, candidates []string) string {
 	nearest, smallest := "", 0
 	plain := strings.NewReplacer("_", "", "-", "")

@@ -148,7 +148,9 @@ func Show(text []byte, charset string) string {
 
 // shown decodes a line for Show.
 func shown(line []byte, charset string) []byte {
-	letters, high, multibyte, broken := 0, 0, 0, 0
+	// These count bytes: Latin letters, those of longer characters in UTF-8, those that are not UTF-8 (broken), and
+	// those of the broken ones that are letters in windows-1252 (high).
+	letters, multibyte, broken, high := 0, 0, 0, 0
 	for rest := line; len(rest) > 0; {
 		r, size := utf8.DecodeRune(rest)
 		switch {

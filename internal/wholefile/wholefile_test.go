@@ -26,7 +26,7 @@ func TestWriteJSON(t *testing.T) {
 	}
 }
 
-// If a file cannot be replaced, it stays, and no other file is left beside it.
+// TestWriteJSONThatFails checks that a failed write changes nothing, and leaves no temporary file.
 func TestWriteJSONThatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -67,7 +67,7 @@ func awaitEnd(t *testing.T, c *zookeeper.Client) error {
 	}
 }
 
-// What ends a session and what does not. After its end there are no connections and no answers.
+// TestEndsOfSessions checks which events end a session, and that requests fail after its end.
 func TestEndsOfSessions(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
@@ -93,7 +93,7 @@ func TestEndsOfSessions(t *testing.T) {
 			}
 			client := connect(t, o)
 			if !client.LivesUntil().IsZero() {
-				t.Error("it lives before it has begun")
+				t.Error("a session that has not begun counts as alive")
 			}
 			join(t, client)
 			before := client.SessionID()
