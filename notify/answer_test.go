@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// Only a body that clearly says so makes an answer of 2xx a failure: a message that has arrived must not be sent again.
+// TestAnswersOf2xx checks that an answer of 2xx is a failure only if its body clearly says so, because a message that
+// has arrived must not be sent again.
 func TestAnswersOf2xx(t *testing.T) {
 	t.Parallel()
 	const taken, retried, final = "", "retried", "final"

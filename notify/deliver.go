@@ -110,8 +110,8 @@ type mailStep struct {
 func (s *mailStep) Error() string { return s.err.Error() }
 func (s *mailStep) Unwrap() error { return s.err }
 
-// isFinalMail reports whether an error of a mail is permanent. It is if the server has refused the mail with 5xx, or
-// all recipients with 5xx, or if the login would send the password in clear text.
+// isFinalMail reports whether an error of a mail is permanent: the server has refused the mail, or all of its
+// recipients, with 5xx, or the login would send the password in clear text.
 func isFinalMail(err error) bool {
 	if all, ok := errors.AsType[refusals](err); ok {
 		return !slices.ContainsFunc(all, func(r refusal) bool { return !isFinalMail(r.err) })

@@ -10,15 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// maxNamed is the greatest number of other jobs that a text names. It only counts the others.
+// maxNamed is the greatest number of other jobs, and of notices, that a text lists. The text counts the remaining ones.
 const maxNamed = 200
 
 // minCause is the smallest limit for the bytes of each cause.
 const minCause = 20
 
-// text returns the text of a message for its reader, of at most limit bytes. Its first line is the same as in
-// ElasticJob-Cloud's messages if a run has failed. If the text is too long, it first gets shorter causes, then fewer
-// notices and names of other jobs.
+// text returns the text of a message, of at most limit bytes. If a run has failed, its first line is the same as in
+// ElasticJob-Cloud's messages. If the text is too long, it first gets shorter causes, then fewer notices and names of
+// other jobs.
 func text(n notifications.Notification, limit int) string {
 	for maxCause := 4000; maxCause > minCause; maxCause /= 2 {
 		if t := format(n, maxCause, maxNamed); len(t) <= limit {

@@ -38,7 +38,7 @@ type webhookBody struct {
 const maxOtherJobs = 500
 
 // webhookJob describes the newest failure of one job, and the notices about it. Without a failure, Execution is empty
-// and the times are nil. Job is empty in what is reported to operators.
+// and the times are nil. Job is empty in a report to operators.
 type webhookJob struct {
 	Job             string         `json:"jobName"`
 	Execution       string         `json:"executionId"`
