@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const password = "correct horse battery staple"
 
-var by = event.Actor{Name: "root", Kind: "machine", From: "127.0.0.1"}
+var actor = event.Actor{Name: "root", Kind: "machine", From: "127.0.0.1"}
 
 // clock is a clock that a test sets.
 type clock struct {
@@ -81,7 +81,7 @@ func refresh(t testing.TB, d *auth.Access) {
 
 func addUser(t testing.TB, d *auth.Access, name string, g auth.Grant) {
 	t.Helper()
-	if _, err := d.AddUser(t.Context(), by, name, password, g); err != nil {
+	if _, err := d.AddUser(t.Context(), actor, name, password, g); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -139,7 +139,7 @@ func TestStates(t *testing.T) {
 	if _, err := d.Authenticate(token); err != nil {
 		t.Errorf("read again: %v", err)
 	}
-	if err := d.RemoveUser(t.Context(), by, "ann"); err != nil {
+	if err := d.RemoveUser(t.Context(), actor, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.State(); got != auth.Empty {
@@ -170,7 +170,7 @@ func TestRunSeesWhatOthersChange(t *testing.T) {
 		}
 		return err
 	})
-	if err := command.RemoveUser(t.Context(), by, "ann"); err != nil {
+	if err := command.RemoveUser(t.Context(), actor, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the server takes it no more", func() error {
@@ -205,20 +205,20 @@ func TestAuditRows(t *testing.T) {
 	d := open(t, auth.Options{})
 	ctx := t.Context()
 	addUser(t, d, "ann", viewer)
-	if _, err := d.ChangeUser(ctx, by, "ann", viewer); err != nil { // changes nothing
+	if _, err := d.ChangeUser(ctx, actor, "ann", viewer); err != nil { // changes nothing
 		t.Fatal(err)
 	}
-	if _, err := d.ChangeUser(ctx, by, "ann", admin); err != nil {
+	if _, err := d.ChangeUser(ctx, actor, "ann", admin); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.SetPassword(ctx, by, "ann", password+"!"); err != nil {
+	if err := d.SetPassword(ctx, actor, "ann", password+"!"); err != nil {
 		t.Fatal(err)
 	}
-	secret, _, err := d.AddToken(ctx, by, "ci", viewer, time.Time{})
+	secret, _, err := d.AddToken(ctx, actor, "ci", viewer, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(d.RemoveToken(ctx, by, "ci"), d.RemoveUser(ctx, by, "ann")); err != nil {
+	if err := errors.Join(d.RemoveToken(ctx, actor, "ci"), d.RemoveUser(ctx, actor, "ann")); err != nil {
 		t.Fatal(err)
 	}
 	rows := d.PendingAudit()
@@ -240,7 +240,7 @@ func TestAuditRows(t *testing.T) {
 			return s
 		}
 		got := fmt.Sprintf("%s %s %s %s %s", row.Action, row.Target, row.TargetName, text(row.Before), text(row.After))
-		if i >= len(want) || got != want[i] || row.Actor != by || row.ID == "" || row.Time.IsZero() {
+		if i >= len(want) || got != want[i] || row.Actor != actor || row.ID == "" || row.Time.IsZero() {
 			t.Errorf("row %d: %+v", i, row)
 		}
 	}

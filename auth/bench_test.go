@@ -12,11 +12,11 @@ func BenchmarkAuthenticate(b *testing.B) {
 	d := open(b, auth.Options{FileToken: "token-of-a-file"})
 	addUser(b, d, "ann", viewer)
 	for n := range 500 {
-		if _, _, err := d.AddToken(b.Context(), by, fmt.Sprintf("token%d", n), viewer, time.Time{}); err != nil {
+		if _, _, err := d.AddToken(b.Context(), actor, fmt.Sprintf("token%d", n), viewer, time.Time{}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	api, _, err := d.AddToken(b.Context(), by, "ci", viewer, time.Time{})
+	api, _, err := d.AddToken(b.Context(), actor, "ci", viewer, time.Time{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func BenchmarkChange(b *testing.B) {
 		if n%2 == 1 {
 			g = viewer
 		}
-		if _, err := d.ChangeUser(b.Context(), by, "ann", g); err != nil {
+		if _, err := d.ChangeUser(b.Context(), actor, "ann", g); err != nil {
 			b.Fatal(err)
 		}
 		if n%100 == 0 {

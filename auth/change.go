@@ -51,9 +51,9 @@ func (a *Access) change(ctx context.Context, apply func(*accessDocument) error) 
 	}
 }
 
-// tryChange reads the document, applies the change, and writes the document if nobody has changed it since. mayBeMade
-// says that an earlier write of the same change has an unknown outcome: if the document has the change's id, the
-// change is made already.
+// tryChange reads the document, applies the change, and writes the document if no other process has changed it since.
+// mayBeMade says that an earlier write of the same change has an unknown outcome. If the document then contains the
+// change's id, the change has been made, and tryChange only adopts the document.
 func (a *Access) tryChange(
 	ctx context.Context, id string, mayBeMade bool, apply func(*accessDocument) error,
 ) (made bool, err error) {

@@ -36,7 +36,7 @@ type accessDocument struct {
 	Changes []string      `json:"changes,omitempty"`
 }
 
-// keys are random, and created with the document. Whoever has them can act as any user.
+// keys are random, and created with the document. Anyone who has them can act as any user.
 type keys struct {
 	// Login signs login tokens. Access.Sign signs with Proof.
 	Login key `json:"login"`

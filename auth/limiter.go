@@ -22,9 +22,9 @@ const (
 // limiter throttles logins per user and per address after failures. It reads no clock: the time is an argument. It is
 // not safe for concurrent use.
 //
-// When a user has logged in from an address, the pair of both is trusted: it has a counter of its own, and the user's
-// later logins from there are not throttled because of other failures, neither those with the same name from other
-// addresses nor those with other names from this address.
+// When a user has logged in from an address, the pair of user and address is trusted, and has its own counter. So the
+// user's later logins from that address are throttled neither because of failures with the same name from other
+// addresses, nor because of failures with other names from that address.
 //
 // A success resets the counter of the user but not that of the address. Otherwise an attacker with an account could
 // log in between guesses, and guess without limit.

@@ -138,16 +138,16 @@ func TestSuccessClearsTheUserOnly(t *testing.T) {
 func TestManyAtOnceAreNoWayAround(t *testing.T) {
 	t.Parallel()
 	l := newLimiter()
-	var under []attempt
+	var admitted []attempt
 	for range 10_000 {
 		if a, wait := l.begin(start, "ann", "10.0.0.1"); wait == 0 {
-			under = append(under, a)
+			admitted = append(admitted, a)
 		}
 	}
-	if len(under) != freeFailures {
-		t.Errorf("%d were let through at once", len(under))
+	if len(admitted) != freeFailures {
+		t.Errorf("%d attempts were admitted at once, want %d", len(admitted), freeFailures)
 	}
-	for _, a := range under {
+	for _, a := range admitted {
 		l.failed(start, a)
 	}
 	a, wait := l.begin(start.Add(time.Second), "ann", "10.0.0.1")

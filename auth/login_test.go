@@ -56,7 +56,7 @@ func TestPasswordsThatAreTaken(t *testing.T) {
 		"1,024 bytes": {strings.Repeat("p", 1024), true}, "1,025 bytes": {strings.Repeat("p", 1025), false}, "1 MB": {strings.Repeat("p", 1<<20), false},
 		"a line": {"a password\n", false}, "a zero": {"a password\x00", false}, "no UTF-8": {"a password\xff", false}, "spaces": {"        ", true},
 	} {
-		err := d.SetPassword(t.Context(), by, "ann", c.password)
+		err := d.SetPassword(t.Context(), actor, "ann", c.password)
 		var bad document.Violations
 		if c.taken != (err == nil) || !c.taken &&
 			(!errors.As(err, &bad) || bad[0].Field != "password" || bad[0].Value != "" ||
@@ -87,25 +87,25 @@ func TestBadInput(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	_, err := d.AddUser(ctx, by, "a\x07", "short", auth.Grant{Apps: []string{"a/b"}})
+	_, err := d.AddUser(ctx, actor, "a\x07", "short", auth.Grant{Apps: []string{"a/b"}})
 	if got := fields(err); got != "name password role apps" {
 		t.Errorf("a user: %s", got)
 	}
 	for _, name := range []string{"", " ", "-a", ".a", "a b", "ä", "a\n", "a\x00", strings.Repeat("a", 101), "../a"} {
-		if _, err := d.AddUser(ctx, by, name, password, admin); fields(err) != "name" {
+		if _, err := d.AddUser(ctx, actor, name, password, admin); fields(err) != "name" {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, _, err := d.AddToken(ctx, by, "", auth.Grant{Role: auth.Metrics, Apps: []string{"a"}},
+	if _, _, err := d.AddToken(ctx, actor, "", auth.Grant{Role: auth.Metrics, Apps: []string{"a"}},
 		time.Now().Add(-time.Second)); fields(err) != "name apps expires" {
 		t.Errorf("a token: %v", err)
 	}
-	if _, err := d.ChangeUser(ctx, by, "ann", auth.Grant{Role: 9}); fields(err) != "role" {
+	if _, err := d.ChangeUser(ctx, actor, "ann", auth.Grant{Role: 9}); fields(err) != "role" {
 		t.Errorf("a role: %v", err)
 	}
-	_, err = d.ChangeUser(ctx, by, "ann", admin)
-	for what, err := range map[string]error{"change": err, "password": d.SetPassword(ctx, by, "ann", password),
-		"remove": d.RemoveUser(ctx, by, "ann"), "token": d.RemoveToken(ctx, by, "ann")} {
+	_, err = d.ChangeUser(ctx, actor, "ann", admin)
+	for what, err := range map[string]error{"change": err, "password": d.SetPassword(ctx, actor, "ann", password),
+		"remove": d.RemoveUser(ctx, actor, "ann"), "token": d.RemoveToken(ctx, actor, "ann")} {
 		if !errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -114,7 +114,7 @@ func TestBadInput(t *testing.T) {
 		t.Error("something was changed")
 	}
 	addUser(t, d, "a.b_c@d-e", admin)
-	if _, err := d.AddUser(ctx, by, "a.b_c@d-e", password, viewer); !errors.Is(err, auth.ErrExists) {
+	if _, err := d.AddUser(ctx, actor, "a.b_c@d-e", password, viewer); !errors.Is(err, auth.ErrExists) {
 		t.Errorf("twice: %v", err)
 	}
 	for _, p := range []auth.Principal{{}, {Name: "x", Kind: auth.User, Grant: admin}, {Name: "x", Kind: auth.OIDC},
@@ -165,7 +165,8 @@ func TestStormOfLogins(t *testing.T) {
 	})
 }
 
-// TestManyServersChangeAtOnce checks that concurrent changes are each made once, with their audit rows.
+// TestManyServersChangeAtOnce checks that concurrent changes are each made once, with their audit rows, and that only
+// servers of one registry verify each other's signatures.
 func TestManyServersChangeAtOnce(t *testing.T) {
 	t.Parallel()
 	shared := newRegistry(t)
@@ -175,7 +176,7 @@ func TestManyServersChangeAtOnce(t *testing.T) {
 		changing.Go(func() {
 			d, err := auth.New(auth.Options{Shared: shared})
 			for i := 0; err == nil && i < each; i++ {
-				_, _, err = d.AddToken(t.Context(), by, fmt.Sprintf("token-%d-%d", n, i), viewer, time.Time{})
+				_, _, err = d.AddToken(t.Context(), actor, fmt.Sprintf("token-%d-%d", n, i), viewer, time.Time{})
 			}
 			if err != nil {
 				t.Error(err)
@@ -191,16 +192,17 @@ func TestManyServersChangeAtOnce(t *testing.T) {
 	if code := d.Sign("forward", []byte("what")); !other.Verify("forward", []byte("what"), code) ||
 		other.Verify("other", []byte("what"), code) || other.Verify("forward", []byte("whet"), code) ||
 		other.Verify("forward", []byte("what"), nil) {
-		t.Error("servers of one registry do not know each other, or anything for each other")
+		t.Error("a server refuses the signature of another one, or accepts it for another purpose or message")
 	}
 	if open(t, auth.Options{}).Verify("forward", []byte("what"), d.Sign("forward", []byte("what"))) {
-		t.Error("another cluster's code is taken")
+		t.Error("the signature of another cluster is accepted")
 	}
 }
 
-// unsure is a registry whose answers are lost.
+// unsure is a registry whose answers to writes may be lost.
 type unsure struct {
 	registry.Shared
+	// lose decides whether the answer to a write is lost, and if so, whether the write is done.
 	lose func() (done bool, lost bool)
 }
 
@@ -227,7 +229,7 @@ func TestLostAnswers(t *testing.T) {
 			d := open(t, auth.Options{Shared: unsure{shared,
 				func() (bool, bool) { tries++; return done, tries%2 == 1 }}})
 			addUser(t, d, "ann", admin)
-			if err := d.RemoveUser(t.Context(), by, "ann"); err != nil {
+			if err := d.RemoveUser(t.Context(), actor, "ann"); err != nil {
 				t.Error(err)
 			}
 			if n := len(d.PendingAudit()); n != 2 {
@@ -243,11 +245,11 @@ func TestDocumentThatIsGone(t *testing.T) {
 	c, gone := newClock(), &absent{Shared: newRegistry(t)}
 	d := open(t, auth.Options{Shared: gone, Now: c.Now})
 	addUser(t, d, "ann", admin)
-	gone.is.Store(true)
+	gone.removed.Store(true)
 	if err := d.Refresh(t.Context()); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("refresh: %v", err)
 	}
-	if _, err := d.AddUser(t.Context(), by, "ben", password, admin); !errors.Is(err, registry.ErrNotFound) {
+	if _, err := d.AddUser(t.Context(), actor, "ben", password, admin); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("change: %v", err)
 	}
 	c.add(time.Minute)
@@ -255,20 +257,21 @@ func TestDocumentThatIsGone(t *testing.T) {
 		!strings.Contains(err.Error(), "were removed from the registry") {
 		t.Errorf("%v, %v", d.State(), err)
 	}
-	gone.is.Store(false)
+	gone.removed.Store(false)
 	refresh(t, d)
 	if d.State() != auth.Closed {
 		t.Errorf("back again: %v", d.State())
 	}
 }
 
+// absent is a registry that has no document while removed is set.
 type absent struct {
 	registry.Shared
-	is atomic.Bool
+	removed atomic.Bool
 }
 
 func (a *absent) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
-	if a.is.Load() {
+	if a.removed.Load() {
 		return registry.Entry{}, registry.ErrNotFound
 	}
 	return a.Shared.ReadShared(ctx, name)
@@ -282,7 +285,7 @@ func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 	d := open(t, auth.Options{Shared: behind, Now: c.Now})
 	behind.keep(t)
 	addUser(t, d, "ann", admin)
-	behind.is.Store(true)
+	behind.isBehind.Store(true)
 	if err := d.Refresh(t.Context()); err == nil || d.State() != auth.Closed {
 		t.Errorf("%v, %v", d.State(), err)
 	}
@@ -291,18 +294,18 @@ func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 		!strings.Contains(err.Error(), "restart the servers") {
 		t.Errorf("a minute later: %v, %v", d.State(), err)
 	}
-	behind.is.Store(false)
+	behind.isBehind.Store(false)
 	refresh(t, d)
 	if d.State() != auth.Closed {
 		t.Errorf("caught up: %v", d.State())
 	}
 }
 
-// lagging is a registry that can return a former state.
+// lagging is a registry that returns the kept state while isBehind is set.
 type lagging struct {
 	registry.Shared
-	kept registry.Entry
-	is   atomic.Bool
+	kept     registry.Entry
+	isBehind atomic.Bool
 }
 
 func (l *lagging) keep(t *testing.T) {
@@ -315,7 +318,7 @@ func (l *lagging) keep(t *testing.T) {
 }
 
 func (l *lagging) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
-	if l.is.Load() {
+	if l.isBehind.Load() {
 		return l.kept, nil
 	}
 	return l.Shared.ReadShared(ctx, name)

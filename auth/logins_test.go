@@ -35,10 +35,10 @@ func TestEndLogins(t *testing.T) {
 	}
 	over := []string{login("ann"), login("ann"), issue("ann")}
 	stay := []string{login("ben"), issue("ben")}
-	if err := d.EndLogins(ctx, by, "ann"); err != nil {
+	if err := d.EndLogins(ctx, actor, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.EndLogins(ctx, by, ""); err == nil {
+	if err := d.EndLogins(ctx, actor, ""); err == nil {
 		t.Error("nobody has logins")
 	}
 	c.add(time.Second)
@@ -99,12 +99,12 @@ func TestReplaceKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, _, err := d.AddToken(ctx, by, "ci", admin, time.Time{})
+	token, _, err := d.AddToken(ctx, actor, "ci", admin, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	proof := d.Sign("test", []byte("x"))
-	if err := d.ReplaceKeys(ctx, by); err != nil {
+	if err := d.ReplaceKeys(ctx, actor); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Authenticate(login); err == nil {
@@ -130,18 +130,18 @@ func TestTheLastAdminStays(t *testing.T) {
 		d := open(t, auth.Options{KeepAdmin: keep})
 		addUser(t, d, "ann", admin)
 		addUser(t, d, "ben", viewer)
-		_, demoted := d.ChangeUser(ctx, by, "ann", viewer)
+		_, demoted := d.ChangeUser(ctx, actor, "ann", viewer)
 		if got := errors.Is(demoted, auth.ErrLastAdmin); got != keep || !keep && demoted != nil {
 			t.Errorf("keep %v: demoted: %v", keep, demoted)
 		}
-		if removed := d.RemoveUser(ctx, by, "ann"); errors.Is(removed, auth.ErrLastAdmin) != keep {
+		if removed := d.RemoveUser(ctx, actor, "ann"); errors.Is(removed, auth.ErrLastAdmin) != keep {
 			t.Errorf("keep %v: removed: %v", keep, removed)
 		}
-		if err := d.RemoveUser(ctx, by, "ben"); err != nil {
+		if err := d.RemoveUser(ctx, actor, "ben"); err != nil {
 			t.Errorf("keep %v: %v", keep, err)
 		}
 		if keep {
-			if err := d.RemoveUser(ctx, by, "ann"); err != nil || d.State() != auth.Empty {
+			if err := d.RemoveUser(ctx, actor, "ann"); err != nil || d.State() != auth.Empty {
 				t.Errorf("the last of all: %v, %v", err, d.State())
 			}
 		}

@@ -29,7 +29,7 @@ func TestTokens(t *testing.T) {
 		addUser(t, other, name, viewer)
 	}
 	token := func(d *auth.Access, name string, expires time.Time) string {
-		secret, _, err := d.AddToken(ctx, by, name, admin, expires)
+		secret, _, err := d.AddToken(ctx, actor, name, admin, expires)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,15 +49,15 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	addAgain := func() error {
-		if err := d.RemoveUser(ctx, by, "dan"); err != nil {
+		if err := d.RemoveUser(ctx, actor, "dan"); err != nil {
 			return err
 		}
-		_, err := d.AddUser(ctx, by, "dan", password, viewer)
+		_, err := d.AddUser(ctx, actor, "dan", password, viewer)
 		return err
 	}
-	_, err = d.ChangeUser(ctx, by, "ben", admin)
-	for _, err := range []error{err, d.SetPassword(ctx, by, "cid", password), addAgain(),
-		d.RemoveToken(ctx, by, "gone"), d.Logout(ctx, outPrincipal)} {
+	_, err = d.ChangeUser(ctx, actor, "ben", admin)
+	for _, err := range []error{err, d.SetPassword(ctx, actor, "cid", password), addAgain(),
+		d.RemoveToken(ctx, actor, "gone"), d.Logout(ctx, outPrincipal)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestTokens(t *testing.T) {
 
 func FuzzAuthenticate(f *testing.F) {
 	d := open(f, auth.Options{FileToken: "token-of-a-file"})
-	secret, _, err := d.AddToken(f.Context(), by, "ci", admin, time.Time{})
+	secret, _, err := d.AddToken(f.Context(), actor, "ci", admin, time.Time{})
 	if err != nil {
 		f.Fatal(err)
 	}

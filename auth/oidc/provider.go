@@ -73,8 +73,8 @@ type Options struct {
 	Redirect string
 	// Scopes are requested in addition to openid.
 	Scopes []string
-	// NameClaim is the claim with the user's name. RolesClaim is the claim whose values choose the user's grant: the
-	// first of the Roles whose Value the claim has.
+	// NameClaim is the claim with the user's name. A user gets the grant of the first of Roles whose Value is among the
+	// values of the claim RolesClaim.
 	NameClaim, RolesClaim string
 	Roles                 []Role
 

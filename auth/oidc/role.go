@@ -75,7 +75,7 @@ func (c claims) find(name string) any {
 	return nil
 }
 
-// with returns a copy of the claims that also has those of the named claims that only others has.
+// with returns a copy of the claims. It adds those of the named claims that c lacks and others has.
 func (c claims) with(others claims, names ...string) claims {
 	merged := maps.Clone(c)
 	for _, name := range names {
@@ -112,7 +112,7 @@ func (c claims) texts(name string) (found []string) {
 	return found
 }
 
-// grant returns the grant of the first of the roles whose value the claim has.
+// grant returns the grant of the first role whose Value is among the values of the claim.
 func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
 	values := c.texts(claim)
 	for _, r := range roles {
