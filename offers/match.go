@@ -12,10 +12,11 @@ import (
 // only the indexes in the result.
 //
 // No agent gets more than its Free, of which each executor takes its size once per agent [D54]. A demand that is
-// Together is placed as a whole or uses nothing (rule L1), unless only the calls' size limits it: then the rest
-// follows in later matches. The shards of a demand have the same size, so the demand is placed whenever there is room.
-// A later demand may be placed although an earlier one was not; ReservedFor keeps agents free for a demand that goes
-// first (rule L2).
+// Together is placed as a whole or uses nothing (rule L1). There is one exception: one call launches all shards that a
+// match places on an agent, and its size is limited (MaxBytes). If only this limit prevents that all shards are placed,
+// the rest follows in later matches. The shards of a demand have the same size, so the demand is placed whenever there
+// is room. A later demand may be placed although an earlier one was not; ReservedFor keeps agents free for a demand
+// that goes first (rule L2).
 func Match(demands []Demand, agents []Agent, strategy Strategy) Result {
 	m := newMatcher(demands, agents, strategy)
 	for i := range demands {
@@ -63,8 +64,9 @@ type matcher struct {
 // entries are contiguous, for the sake of the CPU's cache.
 type ledgerEntry struct {
 	free resources.Amount
-	// These are stamps of demands: of the last one that may not use the agent (barred), the last one whose executor
-	// runs there (running), and the last one whose executor the placements start there (started).
+	// Each of these is the stamp of a demand (currentDemand.stamp). barred is that of the last demand that may not use
+	// the agent, running that of the last demand whose executor runs there, and started that of the last demand whose
+	// executor the placements start there.
 	barred, running, started int32
 	// room is the number of the current demand's shards that fit, at most all of them. slots is the number of further
 	// tasks that the agent accepts, and bytes the size that remains in its call for their descriptions.

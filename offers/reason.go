@@ -37,7 +37,8 @@ func (m *matcher) noRoom(items []int, roomRecorded bool) Unplaced {
 	return u
 }
 
-// inLaterMatch returns why items wait for which agents have room: a later match launches them.
+// inLaterMatch returns why items wait although agents have room for them: their descriptions exceed the calls, so that
+// a later match launches them.
 func (m *matcher) inLaterMatch(items []int) Unplaced {
 	shard, limit := formatBytes(m.current.bytes), formatBytes(m.callCapacity(0))
 	return Unplaced{Items: items, Later: true, Reason: reason.WithNextLaunch(len(items), shard, limit)}
@@ -54,7 +55,10 @@ func formatBytes(n int32) string {
 
 // survey contains what prevents the placement of a demand on the agents on offer.
 type survey struct {
-	usable, room int // the number of usable agents, and of the shards that they can hold
+	usable int // the number of usable agents
+	// room is the number of shards that they can hold. It is 0 for a demand that is not Together, because all of its
+	// shards that fit have been placed.
+	room int
 	// nearest is the usable agent that lacks least to hold one shard more than it can. short is what it lacks, and
 	// shortage is short as a multiple of the shard.
 	nearest  int

@@ -169,11 +169,11 @@ func part(form *regexp.Regexp, text string, want int, isTrue func(id, why string
 	case m == nil && want == 0:
 		return nil
 	case m == nil || want == 0:
-		return fmt.Errorf("%d agents are, it says %q", want, m)
+		return fmt.Errorf("there are %d such agents, the reason says %q", want, m)
 	case (m[1] == "") != (want == 1) || m[1] != "" && m[1] != strconv.Itoa(want):
-		return fmt.Errorf("%d agents are, it says %s", want, m[1])
+		return fmt.Errorf("there are %d such agents, the reason says %s", want, m[1])
 	case !isTrue(m[2], m[3]):
-		return fmt.Errorf("not true of %s", m[2])
+		return fmt.Errorf("the reason names %s, which is no such agent", m[2])
 	}
 	return nil
 }
