@@ -6,8 +6,8 @@ package migrations
 
 import "embed"
 
-// Files has the history's steps in mysql, which MySQL and MariaDB take, and in sqlite; and the registry's, for MySQL
-// and MariaDB, in registry.
+// Files contains the steps of the history in the folders mysql, for MySQL and MariaDB, and sqlite. The folder registry
+// contains those of the registry, for MySQL and MariaDB.
 //
 //go:embed mysql/*.sql sqlite/*.sql registry/*.sql
 var Files embed.FS
