@@ -199,8 +199,9 @@ func (a *applier) send(ctx context.Context, s *Step) error {
 	return a.server.Call(ctx, method, path, s.body, nil)
 }
 
-// disable disables an app or job. Unless shards may be killed, it shuts a job down instead, and fails for an app with
-// running or waiting shards, because apps cannot be shut down, and for a job with waiting shards.
+// disable disables an app or job. If shards must not be killed, it instead shuts a job down, so that running shards can
+// finish. It then fails if waiting shards would be killed, unless the job is a daemon. Apps cannot be shut down, so it
+// fails for an app with running or waiting shards.
 func (a *applier) disable(ctx context.Context, s *Step) error {
 	switch {
 	case a.options.Kill:
@@ -236,7 +237,7 @@ func (a *applier) remove(ctx context.Context, s *Step) error {
 }
 
 // shutDown makes sure that deleting a job kills no shard. It checks that none runs or waits, and then shuts the job
-// down. The answer to this shows whether a run has started in between.
+// down. The answer to the shutdown shows whether a run has started in between.
 func (a *applier) shutDown(ctx context.Context, s *Step) error {
 	if err := a.checkIdle(ctx, s); err != nil {
 		return err

@@ -113,10 +113,10 @@ func TestProblemsShowNoSecret(t *testing.T) {
 
 func TestLinksToFoldersAreReadOrRefusedButNotSkipped(t *testing.T) {
 	t.Parallel()
-	folder, real := t.TempDir(), t.TempDir()
-	one := filepath.Join(real, "billing.yaml")
+	folder, linkedFolder := t.TempDir(), t.TempDir()
+	file := filepath.Join(linkedFolder, "billing.yaml")
 	link := filepath.Join(folder, "defs")
-	if err := errors.Join(os.WriteFile(one, []byte(billing), 0o600), os.Symlink(real, link)); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte(billing), 0o600), os.Symlink(linkedFolder, link)); err != nil {
 		t.Fatal(err)
 	}
 	sources, err := definitions.Sources([]string{link}, nil)
@@ -124,7 +124,7 @@ func TestLinksToFoldersAreReadOrRefusedButNotSkipped(t *testing.T) {
 		string(sources[0].Text) != billing {
 		t.Errorf("a link to a folder: read %v, %v", sources, err)
 	}
-	if err := os.Symlink(one, filepath.Join(folder, "linked.yaml")); err != nil {
+	if err := os.Symlink(file, filepath.Join(folder, "linked.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	if sources, err = definitions.Sources([]string{folder}, nil); err == nil ||
@@ -143,7 +143,7 @@ func TestAliasesWithoutEndAreRefused(t *testing.T) {
 	t.Parallel()
 	bomb := "kind: Job\njobName: x\nprops: &a\n  k: *a\n"
 	if _, err := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: []byte(bomb)}}, now); err == nil {
-		t.Error("it was read")
+		t.Error("a document whose alias contains itself was read")
 	}
 }
 
@@ -205,8 +205,8 @@ func TestEveryFieldComesBackFromYAML(t *testing.T) {
 	t.Parallel()
 	property := func(seed uint64) bool {
 		random := rand.New(rand.NewPCG(seed, 1))
-		yes := random.IntN(2) == 0
-		a := &definitions.Definition{Kind: definitions.App, App: app.Default(), Disabled: &yes}
+		wantDisabled := random.IntN(2) == 0
+		a := &definitions.Definition{Kind: definitions.App, App: app.Default(), Disabled: &wantDisabled}
 		j := &definitions.Definition{Kind: definitions.Job, Job: jobs.Default()}
 		fill(reflect.ValueOf(&a.App).Elem(), random)
 		fill(reflect.ValueOf(&j.Job).Elem(), random)
@@ -220,7 +220,8 @@ func TestEveryFieldComesBackFromYAML(t *testing.T) {
 			t.Fatalf("%d definitions in\n%s", len(set.All), written)
 		}
 		disabled := set.All[0].Disabled != nil && *set.All[0].Disabled
-		if !reflect.DeepEqual(set.All[0].App, a.App) || !reflect.DeepEqual(set.All[1].Job, j.Job) || disabled != yes {
+		if !reflect.DeepEqual(set.All[0].App, a.App) || !reflect.DeepEqual(set.All[1].Job, j.Job) ||
+			disabled != wantDisabled {
 			t.Logf("seed %d:\n%s\n%#v\n%#v\nwant\n%#v\n%#v", seed, written, set.All[0].App, set.All[1].Job, a.App,
 				j.Job)
 			return false

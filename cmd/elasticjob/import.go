@@ -141,7 +141,7 @@ func (a *cli) showImported(result *convert.Result) error {
 		return usagef("nothing was found to import; \"elasticjob import --help\" lists what is read")
 	}
 	summary := counted(len(result.Definitions), "definition")
-	if lost := result.Lost(); lost > 0 {
+	if lost := result.ToDos(); lost > 0 {
 		summary += "; " + counted(lost, "thing") + " to do, marked TO DO above"
 	}
 	fmt.Fprintln(a.err, summary)

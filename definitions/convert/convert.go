@@ -50,15 +50,16 @@ type Remark struct {
 	At definitions.Position
 	// Job is the name of the definition to which the remark applies; "" if it applies to all.
 	Job string
-	// Lost is true if something has no counterpart, or is required but missing. The message then says what to do.
-	Lost    bool
+	// ToDo is true if something has no counterpart, or is required but missing. The message then says what the user
+	// must do.
+	ToDo    bool
 	Message string
 }
 
 // String returns the remark in one line.
 func (r Remark) String() string {
 	text := "note: "
-	if r.Lost {
+	if r.ToDo {
 		text = "TO DO: "
 	}
 	if r.Job != "" {
@@ -73,10 +74,10 @@ type Result struct {
 	Remarks     []Remark
 }
 
-// Lost returns the number of remarks that require an action.
-func (r *Result) Lost() (n int) {
+// ToDos returns the number of remarks that require an action.
+func (r *Result) ToDos() (n int) {
 	for _, remark := range r.Remarks {
-		if remark.Lost {
+		if remark.ToDo {
 			n++
 		}
 	}
@@ -88,7 +89,7 @@ type builder struct {
 	file     string
 	options  Options
 	names    map[string]bool   // the names of jobs
-	remarked map[string]bool   // the messages of remarkOnce
+	remarked map[string]bool   // the messages of noteOnce and toDoOnce
 	secrets  map[string]string // by the path of the file that must contain the secret
 	apps     []string
 	unneeded map[string]bool // settings that have a value, but that this scheduler does not need
@@ -103,8 +104,8 @@ func newBuilder(file string, options Options) *builder {
 }
 
 // remark adds a remark about a job, or about all if job is "". It hides secrets in the message.
-func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
-	r := Remark{definitions.Position{File: b.file, Line: line}, job, lost, secrets.Hide(fmt.Sprintf(format, args...))}
+func (b *builder) remark(line int, job string, toDo bool, format string, args ...any) {
+	r := Remark{definitions.Position{File: b.file, Line: line}, job, toDo, secrets.Hide(fmt.Sprintf(format, args...))}
 	b.result.Remarks = append(b.result.Remarks, r)
 }
 
@@ -113,16 +114,21 @@ func (b *builder) note(line int, job, format string, args ...any) {
 	b.remark(line, job, false, format, args...)
 }
 
-// lost adds a remark that requires an action.
-func (b *builder) lost(line int, job, format string, args ...any) {
+// toDo adds a remark that requires an action.
+func (b *builder) toDo(line int, job, format string, args ...any) {
 	b.remark(line, job, true, format, args...)
 }
 
-// remarkOnce adds a remark, unless it has already added one with the same message.
-func (b *builder) remarkOnce(line int, lost bool, message string) {
+// noteOnce is note about all jobs, unless there is already a remark with the same message.
+func (b *builder) noteOnce(line int, message string) { b.remarkOnce(line, false, message) }
+
+// toDoOnce is toDo about all jobs, unless there is already a remark with the same message.
+func (b *builder) toDoOnce(line int, message string) { b.remarkOnce(line, true, message) }
+
+func (b *builder) remarkOnce(line int, toDo bool, message string) {
 	if !b.remarked[message] {
 		b.remarked[message] = true
-		b.remark(line, "", lost, "%s", message)
+		b.remark(line, "", toDo, "%s", message)
 	}
 }
 
@@ -187,16 +193,17 @@ func firstFree(name string, isFree func(string) bool) string {
 	return candidate
 }
 
-// setCron sets the cron of a job, in Quartz's dialect. If the cron is invalid, it adds a remark instead.
+// setCron sets the cron of a job, in Quartz's dialect. If the cron is invalid, it adds a remark instead. It also leaves
+// out an invalid time zone of the job, and notes a cron that fires more often than every 30 seconds.
 func (b *builder) setCron(d *definitions.Definition, line int, expression string) {
 	zone, err := jobs.Zone(d.Job, nil)
 	if err != nil {
-		b.lost(line, d.Name(), "timeZone: %s; it is left out", err)
+		b.toDo(line, d.Name(), "timeZone: %s; it is left out", err)
 		d.Job.TimeZone, zone = "", time.UTC
 	}
 	schedule, err := cron.Parse(expression, zone)
 	if err != nil {
-		b.lost(line, d.Name(), "cron %q is left out, so that the job runs on trigger only: %s", expression, err)
+		b.toDo(line, d.Name(), "cron %q is left out, so that the job runs on trigger only: %s", expression, err)
 		return
 	}
 	d.Job.Cron = expression
@@ -215,7 +222,7 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	text := document.Text{Value: value}
 	if text.Shown(name) != text {
 		text = document.Text{FromFile: b.secretFile(name, value)}
-		b.remarkOnce(line, true, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents",
+		b.toDoOnce(line, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents",
 			name, text.FromFile))
 	}
 	d.Job.Env[name] = text
@@ -239,7 +246,7 @@ func (b *builder) finish(script string) *Result {
 	var defined []*definitions.Definition
 	for _, name := range b.apps {
 		if b.options.AppURL == "" {
-			b.lost(0, "", "app %s is not defined, because the location of its package is unknown: publish it, or import again with --app-url", name)
+			b.toDo(0, "", "app %s is not defined, because the location of its package is unknown: publish it, or import again with --app-url", name)
 			continue
 		}
 		c := app.Default()
@@ -252,7 +259,7 @@ func (b *builder) finish(script string) *Result {
 		b.note(0, "", "not taken over, as nothing here needs it: %s", strings.Join(sortedKeys(b.unneeded), ", "))
 	}
 	if len(b.result.Definitions) > 0 {
-		b.remarkOnce(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
+		b.noteOnce(0, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
 		if b.options.Disabled {
@@ -265,7 +272,7 @@ func (b *builder) finish(script string) *Result {
 			if v.Message == document.PlaceholderMessage { // a remark of hideRest says what to do
 				continue
 			}
-			b.lost(d.At.Line, d.Name(), "%s: %s", v.Field, v.Message)
+			b.toDo(d.At.Line, d.Name(), "%s: %s", v.Field, v.Message)
 		}
 	}
 	for _, d := range defined {

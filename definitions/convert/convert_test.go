@@ -81,7 +81,7 @@ func TestFiles(t *testing.T) {
 			if test.options.AppURL == "" {
 				return
 			}
-			// Definitions without open remarks can be applied.
+			// With the URL of an app nothing is missing, so that the definitions must be valid.
 			if _, err := definitions.Read([]definitions.Source{{Name: "x", Text: []byte(got)}}, now); err != nil {
 				t.Error(err)
 			}

@@ -30,11 +30,11 @@ func Crontab(file string, text []byte, options Options) *Result {
 		c.readLine(i+1, strings.Trim(strings.TrimSuffix(line, "\r"), " \t"))
 	}
 	if len(c.result.Definitions) > 0 {
-		c.remarkOnce(0, false, "cron starts an entry even while its last run continues; here a job has one run at a time, and a fire that finds it running is dropped, or queued with misfire: true")
-		c.remarkOnce(0, false, "commands run in the folder of the app's package, not in the user's home: name files by absolute paths")
+		c.noteOnce(0, "cron starts an entry even while its last run continues; here a job has one run at a time, and a fire that finds it running is dropped, or queued with misfire: true")
+		c.noteOnce(0, "commands run in the folder of the app's package, not in the user's home: name files by absolute paths")
 	}
 	if options.TimeZone == "" && len(c.result.Definitions) > 0 {
-		c.remarkOnce(0, false, "crons without CRON_TZ apply in the server's time zone; give --time-zone if this machine has another")
+		c.noteOnce(0, "crons without CRON_TZ apply in the server's time zone; give --time-zone if this machine has another")
 	}
 	return c.finish("/bin/true") // each job has its own command
 }
@@ -79,10 +79,10 @@ func (c *crontab) setVariable(line int, name, value string) {
 	switch name {
 	case "MAILTO", "MAILFROM":
 		if value != "" {
-			c.lost(line, "", "%s=%s has no counterpart: output is kept, and is not mailed; for mail about runs that fail set jobErrorHandlerType: EMAIL and its properties", name, value)
+			c.toDo(line, "", "%s=%s has no counterpart: output is kept, and is not mailed; for mail about runs that fail set jobErrorHandlerType: EMAIL and its properties", name, value)
 		}
 	case "RANDOM_DELAY":
-		c.lost(line, "", "RANDOM_DELAY has no counterpart: choose different times for the crons")
+		c.toDo(line, "", "RANDOM_DELAY has no counterpart: choose different times for the crons")
 	default:
 		c.env[name] = setting{text: value, line: line, key: name}
 	}
@@ -105,7 +105,7 @@ func (c *crontab) readEntry(line int, text, comment string) {
 		user, rest = cutWord(rest)
 	} else if first, command := cutWord(rest); slices.Contains(systemUsers, first) && command != "" {
 		user, rest = first, command
-		c.remarkOnce(line, false, fmt.Sprintf(
+		c.noteOnce(line, fmt.Sprintf(
 			"%s was read as the user of the entry, as in /etc/crontab; give --system if other entries have one, too",
 			first))
 	}
@@ -114,29 +114,29 @@ func (c *crontab) readEntry(line int, text, comment string) {
 		rest = command
 	}
 	if rest == "" {
-		c.lost(line, "", "not an entry of a crontab, left out: an entry has five columns%s and a command",
+		c.toDo(line, "", "not an entry of a crontab, left out: an entry has five columns%s and a command",
 			map[bool]string{true: ", a user"}[c.options.System])
 		return
 	}
 	if user != "" {
-		c.remarkOnce(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; set up the executors so that they run as that user", user))
+		c.toDoOnce(line, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; set up the executors so that they run as that user", user))
 	}
 	crons, note, err := t.crons()
 	if err != nil {
-		c.lost(line, "", "the entry is left out: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		c.toDo(line, "", "the entry is left out: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
 	c.addTimed(line, crons, comment, rest)
 	switch {
 	case len(crons) == 0:
-		c.lost(line, c.last().Name(), "%s; the job runs on trigger only", note)
+		c.toDo(line, c.last().Name(), "%s; the job runs on trigger only", note)
 	case note != "":
 		c.note(line, c.last().Name(), "%s", note)
 	}
 	first, second := cutWord(rest)
 	looksLikeUser := plainWord.MatchString(first) && first != "cd" && !slices.Contains(wrappers, first)
 	if !c.options.System && user == "" && looksLikeUser && programPath.MatchString(second) {
-		c.lost(line, c.last().Name(), "if %s is not a program but the user who runs the entry, import with --system",
+		c.toDo(line, c.last().Name(), "if %s is not a program but the user who runs the entry, import with --system",
 			first)
 	}
 }
@@ -170,7 +170,7 @@ func (c *crontab) addTimed(line int, crons []string, comment, command string) {
 		c.setCron(c.last(), line, expression)
 	}
 	if len(crons) > 1 {
-		c.lost(line, c.last().Name(), "the entry fires on a day of the month or of the week, which needs two jobs; on a day that matches both they both run: make sure that the command tolerates that")
+		c.toDo(line, c.last().Name(), "the entry fires on a day of the month or of the week, which needs two jobs; on a day that matches both they both run: make sure that the command tolerates that")
 	}
 }
 
@@ -196,14 +196,14 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 			d.Job.TimeZone = value
 		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"),
 			!variableName.MatchString(name):
-			c.lost(line, d.Name(), "the variable %s can't be set: such a name is not allowed for env", name)
+			c.toDo(line, d.Name(), "the variable %s can't be set: such a name is not allowed for env", name)
 		default:
 			c.setEnv(d, c.env[name].line, name, value)
 		}
 	}
 	command = c.takeSecrets(d, line, shell, command)
 	if shown := secrets.Hide(input); shown != input {
-		c.lost(line, d.Name(), "its standard input contains %s", hiddenHere)
+		c.toDo(line, d.Name(), "its standard input contains %s", hiddenHere)
 		input = shown
 	}
 	if input != "" {

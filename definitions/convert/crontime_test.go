@@ -147,7 +147,7 @@ func TestWhatNoCronCanSayIsLeftOutAndReported(t *testing.T) {
 	} {
 		result := crontab(t, "\n"+entry+"\n", convert.Options{})
 		found := slices.ContainsFunc(result.Remarks, func(r convert.Remark) bool {
-			return r.Lost && r.At.Line == 2 && strings.Contains(r.Message, want)
+			return r.ToDo && r.At.Line == 2 && strings.Contains(r.Message, want)
 		})
 		if !found {
 			t.Errorf("%s: %q is not in %v", entry, want, result.Remarks)

@@ -77,7 +77,7 @@ func LiteNodes(source string, nodes []LiteNode, options Options) (*Result, error
 		}
 		documents, err := springDocuments(node.Config)
 		if err != nil {
-			l.lost(0, "", "the configuration of %s is not read: %s", node.Job, err)
+			l.toDo(0, "", "the configuration of %s is not read: %s", node.Job, err)
 			continue
 		}
 		for _, d := range documents {
@@ -90,7 +90,7 @@ func LiteNodes(source string, nodes []LiteNode, options Options) (*Result, error
 		case node.Disabled > 0 && node.Disabled == node.Servers:
 			job.settings["disabled"] = setting{text: "true", key: "disabled"}
 		case node.Disabled > 0:
-			l.lost(0, node.Job, "it is disabled on %d of %d servers; here a job is disabled or enabled as a whole",
+			l.toDo(0, node.Job, "it is disabled on %d of %d servers; here a job is disabled or enabled as a whole",
 				node.Disabled, node.Servers)
 		}
 		l.jobs = append(l.jobs, job)
@@ -145,11 +145,11 @@ func (l *lite) addGlobal(s setting) {
 			l.note(s.line, "", "%s is left out: the server stores the jobs", s.key)
 			return
 		default:
-			l.lost(s.line, "", "%s has no counterpart: %s", s.key, g.advice)
+			l.toDo(s.line, "", "%s has no counterpart: %s", s.key, g.advice)
 			return
 		}
 	}
-	l.lost(s.line, "", "%s is unknown and left out", s.key)
+	l.toDo(s.line, "", "%s is unknown and left out", s.key)
 }
 
 // liteJobReader converts the settings of one job. It removes each setting that it converts; reportRest reports the
@@ -200,9 +200,9 @@ func (r *liteJobReader) take(name string) string {
 	return value
 }
 
-// lost adds a remark about the job that requires an action.
-func (r *liteJobReader) lost(line int, format string, args ...any) {
-	r.lite.lost(line, r.d.Name(), format, args...)
+// toDo adds a remark about the job that requires an action.
+func (r *liteJobReader) toDo(line int, format string, args ...any) {
+	r.lite.toDo(line, r.d.Name(), format, args...)
 }
 
 // takeShards returns shardingTotalCount. If it is not a positive number, it adds a remark and returns 1.
@@ -213,9 +213,9 @@ func (r *liteJobReader) takeShards() int {
 		switch {
 		case strings.Contains(s.text, "${"): // fillAll has reported it
 		case given:
-			r.lost(s.line, "%s %q must be a number, 1 or more; 1 was set", s.key, s.text)
+			r.toDo(s.line, "%s %q must be a number, 1 or more; 1 was set", s.key, s.text)
 		default:
-			r.lost(r.line, "shardingTotalCount is missing; 1 was set")
+			r.toDo(r.line, "shardingTotalCount is missing; 1 was set")
 		}
 		return 1
 	}
@@ -229,7 +229,7 @@ func (r *liteJobReader) takeBool(name string, byDefault bool) bool {
 	value, err := strconv.ParseBool(strings.TrimSpace(r.take(name)))
 	if err != nil {
 		if given && s.text != "" {
-			r.lost(s.line, "%s %q must be true or false; %v was set", s.key, s.text, byDefault)
+			r.toDo(s.line, "%s %q must be true or false; %v was set", s.key, s.text, byDefault)
 		}
 		return byDefault
 	}
@@ -254,13 +254,13 @@ func (r *liteJobReader) takeProps() {
 			if shown == secrets.Hidden {
 				verb = "is"
 			}
-			r.lost(value.line, "props.%s %s %s", name, verb, hiddenHere)
+			r.toDo(value.line, "props.%s %s %s", name, verb, hiddenHere)
 		}
 	}
 }
 
-// takeProgram sets what the job runs: a script or a request. It adds a remark if the job is a class in Java, or if its
-// script or request is missing.
+// takeProgram sets what the job runs: a script or a request. It adds a remark if the job is a class in Java, if its
+// type is not known, or if its script or request is missing.
 func (r *liteJobReader) takeProgram() {
 	jobType := r.take("elasticjobtype") + r.take("jobtype")
 	kind := strings.ToUpper(jobType)
@@ -279,18 +279,18 @@ func (r *liteJobReader) takeProgram() {
 	}
 	switch _, isHTTP := r.d.Job.HTTP(); {
 	case kind == "SCRIPT":
-		r.lost(r.line, "a script job must have %s: give its command in props", jobs.PropScript)
+		r.toDo(r.line, "a script job must have %s: give its command in props", jobs.PropScript)
 	case kind == "HTTP" && !isHTTP:
-		r.lost(r.line, "an HTTP job must have %s: give its address in props", jobs.PropHTTPURL)
+		r.toDo(r.line, "an HTTP job must have %s: give its address in props", jobs.PropHTTPURL)
 	case isHTTP:
 	case kind != "" && kind != "SIMPLE" && kind != "DATAFLOW":
-		r.lost(r.line, "the type %s is not known: set props %s to the command that runs a shard", jobType,
+		r.toDo(r.line, "the type %s is not known: set props %s to the command that runs a shard", jobType,
 			jobs.PropScript)
 	default:
 		if class != "" {
 			class = " " + class
 		}
-		r.lost(r.line, "its class or bean%s is Java in a long-running program: the app's package needs a program that runs it for one shard, given in ELASTICJOB_SHARDING_CONTEXT", class)
+		r.toDo(r.line, "its class or bean%s is Java in a long-running program: the app's package needs a program that runs it for one shard, given in ELASTICJOB_SHARDING_CONTEXT", class)
 	}
 }
 
@@ -301,12 +301,12 @@ func (r *liteJobReader) takeHandlers() {
 	}
 	s := r.settings["jobexceptionhandler"]
 	if handler := r.take("jobexceptionhandler"); handler != "" {
-		r.lost(s.line, "the exception handler %s is a class: set jobErrorHandlerType to one of LOG, EMAIL, WECHAT, DINGTALK and WEBHOOK", handler)
+		r.toDo(s.line, "the exception handler %s is a class: set jobErrorHandlerType to one of LOG, EMAIL, WECHAT, DINGTALK and WEBHOOK", handler)
 	}
 	r.listeners = append(r.listeners, strings.FieldsFunc(r.take("joblistenertypes")+","+r.take("joblistenerrefs"),
 		func(c rune) bool { return strings.ContainsRune(",[] ", c) })...)
 	if len(r.listeners) > 0 {
-		r.lost(r.line, "listeners (%s) have no counterpart: let the job's program do their work",
+		r.toDo(r.line, "listeners (%s) have no counterpart: let the job's program do their work",
 			strings.Join(r.listeners, ", "))
 	}
 }
@@ -347,9 +347,9 @@ func (r *liteJobReader) reportRest() {
 		switch {
 		case s.text == "" || s.text == "false" || s.text == "[]" || s.text == "{}":
 		case known:
-			r.lost(s.line, "%s has no counterpart: %s", s.key, advice)
+			r.toDo(s.line, "%s has no counterpart: %s", s.key, advice)
 		default:
-			r.lost(s.line, "%s is not known, and left out: %s", s.key, shownValue(s))
+			r.toDo(s.line, "%s is not known, and left out: %s", s.key, shownValue(s))
 		}
 	}
 }

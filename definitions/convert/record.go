@@ -92,7 +92,7 @@ func (l *leftovers) report(b *builder) {
 		if len(examples) > limit {
 			examples, more = examples[:limit], fmt.Sprintf(" and %d more", len(s.values)-limit)
 		}
-		b.lost(s.line, "", "the %s %s is not known, and is left out: %s%s", l.kind, s.key,
+		b.toDo(s.line, "", "the %s %s is not known, and is left out: %s%s", l.kind, s.key,
 			strings.Join(examples, ", "), more)
 	}
 }

@@ -25,7 +25,7 @@ func (b *builder) takeSecrets(d *definitions.Definition, line int, shell, comman
 	}
 	replacements, ok := quoting(command, found)
 	if !ok || !slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(shell)) {
-		b.lost(line, d.Name(), "the command contains %s", hiddenHere)
+		b.toDo(line, d.Name(), "the command contains %s", hiddenHere)
 		return secrets.Hide(command)
 	}
 	var out strings.Builder
@@ -59,7 +59,7 @@ func (b *builder) setSecret(d *definitions.Definition, line int, secretName stri
 	// The path depends only on the names of the job and the variable, so that a new job in the source changes no other
 	// path.
 	d.Job.Env[name] = document.Text{FromFile: "/etc/elasticjob/secrets/" + d.Name() + "." + name}
-	b.lost(line, d.Name(), "a secret in its command was replaced by the variable %s: put the secret into the file %s on the agents",
+	b.toDo(line, d.Name(), "a secret in its command was replaced by the variable %s: put the secret into the file %s on the agents",
 		name, d.Job.Env[name].FromFile)
 	return name
 }
@@ -119,16 +119,16 @@ func (b *builder) hideRest(d *definitions.Definition) {
 	if d.Kind == definitions.App {
 		shown := d.App.WithoutSecrets()
 		if shown.AppURL != d.App.AppURL {
-			b.lost(0, "", "the app's appURL contains %s", hiddenHere)
+			b.toDo(0, "", "the app's appURL contains %s", hiddenHere)
 		}
 		if shown.BootstrapScript != d.App.BootstrapScript {
-			b.lost(0, "", "the app's bootstrapScript contains %s", hiddenHere)
+			b.toDo(0, "", "the app's bootstrapScript contains %s", hiddenHere)
 		}
 		d.App = shown
 		return
 	}
 	for _, field := range secretFields(d.Job) {
-		b.lost(d.At.Line, d.Name(), "%s contains %s", field, hiddenHere)
+		b.toDo(d.At.Line, d.Name(), "%s contains %s", field, hiddenHere)
 	}
 	d.Job = d.Job.WithoutSecrets()
 }

@@ -30,7 +30,7 @@ func TestSecretsOfCommandsComeFromFiles(t *testing.T) {
 	} {
 		result := crontab(t, "* * * * * "+command+"\n", convert.Options{})
 		job := result.Definitions[0].Job
-		if all := everything(t, result, nil); strings.Contains(all, "hunter2") || result.Lost() < 2 {
+		if all := everything(t, result, nil); strings.Contains(all, "hunter2") || result.ToDos() < 2 {
 			t.Errorf("%s: %s", command, all)
 		}
 		words, err := app.SplitCommand(job.Prop(jobs.PropScript))

@@ -15,13 +15,13 @@ func (r *liteJobReader) fillAll(values map[string]setting) {
 		for _, v := range used {
 			switch {
 			case !v.known:
-				r.lost(value.line, "%s: ${%s} is a variable of Spring: write its value, or give the file that has it with --properties", value.key, v.name)
+				r.toDo(value.line, "%s: ${%s} is a variable of Spring: write its value, or give the file that has it with --properties", value.key, v.name)
 			case v.byDefault:
 				r.note(value.line, r.d.Name(), "%s: the default of ${%s} was used", value.key, v.name)
 			}
 		}
 		if strings.Contains(filled, "#{") {
-			r.lost(value.line, "%s: #{…} is an expression of Spring: write its value", value.key)
+			r.toDo(value.line, "%s: #{…} is an expression of Spring: write its value", value.key)
 		}
 		value.text = filled
 		values[name] = value
@@ -35,7 +35,8 @@ type variable struct {
 }
 
 // fill replaces the variables in a text by their values: those of --properties, those of the file, or else their
-// defaults. Values may contain variables too. depth is the number of variables in whose values the text is.
+// defaults. Values may contain variables too. depth is 0 for the text of a setting, 1 for the value of a variable in
+// it, and so on.
 func (l *lite) fill(text string, depth int) (out string, used []variable) {
 	// A variable may contain itself. And each of a few variables may contain the next one twice, which doubles the
 	// text.

@@ -99,14 +99,14 @@ func (f *springFile) readOther(t xml.StartElement, line int) {
 	case t.Name.Local == "property-placeholder":
 		for _, a := range t.Attr {
 			if a.Name.Local == "location" && len(f.options.Properties) == 0 {
-				f.lost(line, "", "the values of ${…} are in %s: import again with --properties and that file", a.Value)
+				f.toDo(line, "", "the values of ${…} are in %s: import again with --properties and that file", a.Value)
 			}
 		}
 	case isLite(t.Name):
 		f.global = append(f.global, setting{line: line, key: t.Name.Local})
 	case strings.HasSuffix(class, "SpringJobScheduler"), strings.HasSuffix(class, "JobScheduler"),
 		strings.HasSuffix(class, "ScheduleJobBootstrap"):
-		f.lost(line, "", "the bean of the class %s is a job, which is not read from this form: read it from ZooKeeper, with --zk", class)
+		f.toDo(line, "", "the bean of the class %s is a job, which is not read from this form: read it from ZooKeeper, with --zk", class)
 	case t.Name.Local != "beans":
 		f.others[t.Name.Local]++
 	}

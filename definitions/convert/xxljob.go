@@ -36,10 +36,10 @@ func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	}
 	dump := sqldump.Read(string(text), xxlColumnsOf)
 	for _, ignored := range dump.Ignored {
-		x.lost(ignored.Line, "", "statement skipped, because %s: %s", ignored.Why, ignored.Statement)
+		x.toDo(ignored.Line, "", "statement skipped, because %s: %s", ignored.Why, ignored.Statement)
 	}
 	if dump.Guessed {
-		x.remarkOnce(0, false, "nothing shows which database made the file; backslashes in texts were read as MySQL's escapes")
+		x.noteOnce(0, "nothing shows which database made the file; backslashes in texts were read as MySQL's escapes")
 	}
 	return x.convert(x.tables(dump.Tables))
 }
@@ -78,7 +78,7 @@ func (x *xxl) convert(infos []record) (*Result, error) {
 		x.unknown.add("", group)
 	}
 	x.unknown.report(x.builder)
-	x.remarkOnce(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they need")
+	x.noteOnce(0, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they need")
 	return x.finish("bin/start.sh"), nil
 }
 
@@ -111,9 +111,9 @@ type xxlJob struct {
 	d *definitions.Definition
 }
 
-// lost adds a remark about the job that requires an action.
-func (j *xxlJob) lost(format string, args ...any) {
-	j.xxl.lost(j.line, j.d.Name(), format, args...)
+// toDo adds a remark about the job that requires an action.
+func (j *xxlJob) toDo(format string, args ...any) {
+	j.xxl.toDo(j.line, j.d.Name(), format, args...)
 }
 
 // takeText takes some columns, and returns the text of the first one that is given. If only the database knows its
@@ -121,7 +121,7 @@ func (j *xxlJob) lost(format string, args ...any) {
 func (j *xxlJob) takeText(names ...string) string {
 	s := j.take(names...)
 	if s.unknown {
-		j.lost("%s is %s in the file, whose value only the database knows; it is left out", s.key, s.text)
+		j.toDo("%s is %s in the file, whose value only the database knows; it is left out", s.key, s.text)
 		return ""
 	}
 	return s.text
@@ -134,7 +134,7 @@ func (x *xxl) add(info record) {
 	group, known := x.groups[groupID]
 	appName := cmp.Or(group.settings["appname"].text, "xxl-job")
 	if !known && x.options.App == "" {
-		x.remarkOnce(info.line, true, fmt.Sprintf("the executor with the id %s is not in the file, so its jobs belong to the app %s: import xxl_job_group with them, or give --app", groupID, appName))
+		x.toDoOnce(info.line, fmt.Sprintf("the executor with the id %s is not in the file, so its jobs belong to the app %s: import xxl_job_group with them, or give --app", groupID, appName))
 	}
 	j := &xxlJob{x, info, x.job(info.line, cmp.Or(handler, "job-"+id), id, appName)}
 	c := &j.d.Job
@@ -150,7 +150,8 @@ func (x *xxl) add(info record) {
 	x.unknown.add(j.d.Name(), j.record)
 }
 
-// takeStatus disables a job that is stopped. In versions before 2.1, Quartz's tables contain the state.
+// takeStatus disables a job that is stopped, or whose state is not known. In versions before 2.1, Quartz's tables
+// contain the state.
 func (j *xxlJob) takeStatus(id string) {
 	stopped := false
 	switch status := j.takeText("triggerstatus"); {
@@ -158,7 +159,7 @@ func (j *xxlJob) takeStatus(id string) {
 		stopped = status == "0"
 	case status != "":
 		stopped = true
-		j.lost("trigger_status %q is not known: it is disabled", status)
+		j.toDo("trigger_status %q is not known: it is disabled", status)
 	case j.states != nil:
 		state, scheduled := j.states[id]
 		stopped = !scheduled || state.paused
@@ -167,7 +168,7 @@ func (j *xxlJob) takeStatus(id string) {
 		}
 	default:
 		stopped = true
-		j.lost("whether it runs is not in the file: it is disabled. Enable it, or import the table xxl_job_qrtz_triggers with it, where versions before 2.1 have that")
+		j.toDo("whether it runs is not in the file: it is disabled. Enable it, or import the table xxl_job_qrtz_triggers with it, where versions before 2.1 have that")
 	}
 	if stopped {
 		j.d.Disabled = &stopped
@@ -180,7 +181,7 @@ func (j *xxlJob) takeNumber(field string, limit int) int {
 	text := j.takeText(field)
 	n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
 	if err != nil || n > limit {
-		j.lost("%s %q must be from 0 to %d, and is left out", field, text, limit)
+		j.toDo("%s %q must be from 0 to %d, and is left out", field, text, limit)
 		return 0
 	}
 	return max(n, 0)
@@ -198,15 +199,15 @@ func (j *xxlJob) takeRoute(group record) (broadcast bool) {
 		}
 		machines = max(machines, j.live[group.settings["appname"].text], 1)
 		j.d.Job.ShardingTotalCount = machines
-		j.lost("SHARDING_BROADCAST runs a shard on each machine that is up; here the number is fixed, and shards are not bound to machines: check shardingTotalCount, now %d", machines)
+		j.toDo("SHARDING_BROADCAST runs a shard on each machine that is up; here the number is fixed, and shards are not bound to machines: check shardingTotalCount, now %d", machines)
 		return true
 	case "CONSISTENT_HASH":
-		j.lost("CONSISTENT_HASH keeps a job on one machine; here runs share no disk or memory: keep their data in a database or a shared file system")
+		j.toDo("CONSISTENT_HASH keeps a job on one machine; here runs share no disk or memory: keep their data in a database or a shared file system")
 	case "FAILOVER", "BUSYOVER":
 		j.d.Job.Failover = true
 	case "", "FIRST", "LAST", "ROUND", "RANDOM", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED":
 	default:
-		j.lost("executor_route_strategy %s is not known; shards are placed by the CPU and memory that they take",
+		j.toDo("executor_route_strategy %s is not known; shards are placed by the CPU and memory that they take",
 			strategy)
 	}
 	return false
@@ -232,7 +233,7 @@ func (j *xxlJob) takeSchedule() {
 		seconds, err := strconv.Atoi(strings.TrimSpace(conf))
 		expression, exact := rateCron(seconds)
 		if err != nil || !exact {
-			j.lost("FIX_RATE %s: no cron fires every %s seconds, which divide neither a minute, an hour nor a day; choose a cron. The job runs on trigger only", conf, conf)
+			j.toDo("FIX_RATE %s: no cron fires every %s seconds, which divide neither a minute, an hour nor a day; choose a cron. The job runs on trigger only", conf, conf)
 			return
 		}
 		j.setCron(j.d, j.line, expression)
@@ -240,10 +241,10 @@ func (j *xxlJob) takeSchedule() {
 	case "", "NONE":
 		j.note(j.line, j.d.Name(), "has no schedule: it runs on trigger only")
 		if conf != "" {
-			j.lost("schedule_conf %q has no schedule_type, and is left out", conf)
+			j.toDo("schedule_conf %q has no schedule_type, and is left out", conf)
 		}
 	default:
-		j.lost("schedule_type %s with %q has no counterpart: the job runs on trigger only; give it a cron", kind, conf)
+		j.toDo("schedule_type %s with %q has no counterpart: the job runs on trigger only; give it a cron", kind, conf)
 	}
 }
 
@@ -272,18 +273,18 @@ func (j *xxlJob) takeBlock() {
 		j.d.Job.Misfire = true
 	case "DISCARD_LATER":
 		if misfire == "FIRE_ONCE_NOW" {
-			j.lost("FIRE_ONCE_NOW makes up for missed fires; here misfire: true does that, but it also queues fires that find the job running, which DISCARD_LATER drops: misfire was set to false; choose")
+			j.toDo("FIRE_ONCE_NOW makes up for missed fires; here misfire: true does that, but it also queues fires that find the job running, which DISCARD_LATER drops: misfire was set to false; choose")
 		}
 	case "COVER_EARLY":
-		j.lost("COVER_EARLY ends the run that the next fire finds; here that fire is dropped: set timeoutSeconds to less than the time between two fires")
+		j.toDo("COVER_EARLY ends the run that the next fire finds; here that fire is dropped: set timeoutSeconds to less than the time between two fires")
 	default:
-		j.lost("executor_block_strategy %s is not known; a fire that finds the job running is dropped", strategy)
+		j.toDo("executor_block_strategy %s is not known; a fire that finds the job running is dropped", strategy)
 	}
 	if j.d.Job.Misfire && misfire == "DO_NOTHING" {
 		j.note(j.line, j.d.Name(), "SERIAL_EXECUTION became misfire: true, which also makes up for fires that were missed while no server ran, despite DO_NOTHING")
 	}
 	if misfire != "" && misfire != "DO_NOTHING" && misfire != "FIRE_ONCE_NOW" {
-		j.lost("misfire_strategy %s is not known, and is left out", misfire)
+		j.toDo("misfire_strategy %s is not known, and is left out", misfire)
 	}
 }
 
@@ -307,12 +308,12 @@ func (j *xxlJob) takeGlue(handler string, broadcast bool) {
 	switch {
 	case kind == "BEAN":
 		j.setEnv(j.d, j.line, "XXL_JOB_HANDLER", handler)
-		j.remarkOnce(j.line, true, "handlers of type BEAN are methods of a long-running Java program: the app's package needs a program that runs the handler named in XXL_JOB_HANDLER, with the parameter in ELASTICJOB_JOB_PARAMETER")
+		j.toDoOnce(j.line, "handlers of type BEAN are methods of a long-running Java program: the app's package needs a program that runs the handler named in XXL_JOB_HANDLER, with the parameter in ELASTICJOB_JOB_PARAMETER")
 		if source != "" {
-			j.lost("its glue_source is left out, as its glue_type is BEAN")
+			j.toDo("its glue_source is left out, as its glue_type is BEAN")
 		}
 	case !known || source == "":
-		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind,
+		j.toDo("%s has no counterpart: put the script into the app's package, and name it in props %s", kind,
 			jobs.PropScript)
 	default:
 		j.notePrivileged(j.line, j.d.Name(), source)
@@ -338,10 +339,10 @@ func firstLine(text string) string {
 // takeRest takes columns without a counterpart, and adds remarks about those that matter.
 func (j *xxlJob) takeRest() {
 	if children := j.takeText("childjobid", "childjobkey"); children != "" && children != "0" {
-		j.lost("its child jobs (%s) have no counterpart: let its program trigger them at its end, by POST /api/job/NAME/trigger", children)
+		j.toDo("its child jobs (%s) have no counterpart: let its program trigger them at its end, by POST /api/job/NAME/trigger", children)
 	}
 	if mail := j.takeText("alarmemail"); mail != "" {
-		j.lost("mail to %s about failures: set jobErrorHandlerType: EMAIL with props email.to and those of the mail server", mail)
+		j.toDo("mail to %s about failures: set jobErrorHandlerType: EMAIL with props email.to and those of the mail server", mail)
 	}
 	j.leave(j.record, "author", "addtime", "updatetime", "glueremark", "glueupdatetime", "triggerlasttime",
 		"triggernexttime")

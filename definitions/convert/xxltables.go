@@ -30,7 +30,8 @@ var (
 	xxlRegistryColumns = []string{"id", "registry_group", "registry_key", "registry_value", "update_time"}
 )
 
-// xxlColumnsOf returns the columns of a table, which it recognizes by the values of a row; nil if it does not.
+// xxlColumnsOf returns the columns of a table. It recognizes the version of the table by the values of a row, and
+// returns nil if it knows no such table.
 func xxlColumnsOf(table string, values []string) []string {
 	sets := map[string][][]string{
 		"xxl_job_info":               {xxlColumns, xxlOldColumns},
@@ -121,7 +122,7 @@ func (x *xxl) quartz(rows []*sqldump.Row) {
 func (x *xxl) leaveTable(line int, name, rows string) {
 	switch {
 	case name == "xxl_job_user":
-		x.lost(line, "", "the table %s%s is left out: give its people access with \"scheduler user\"", name, rows)
+		x.toDo(line, "", "the table %s%s is left out: give its people access with \"scheduler user\"", name, rows)
 	case name == "xxl_job_log", name == "xxl_job_log_report", name == "xxl_job_qrtz_trigger_log":
 		x.note(line, "", "the table %s%s is left out: it is the history of runs", name, rows)
 	case name == "xxl_job_logglue", name == "xxl_job_qrtz_trigger_logglue":
@@ -130,6 +131,6 @@ func (x *xxl) leaveTable(line int, name, rows string) {
 		strings.HasPrefix(name, "xxl_job_qrtz_"):
 		x.note(line, "", "the table %s%s is left out: it is for XXL-JOB's own work", name, rows)
 	default:
-		x.lost(line, "", "the table %s%s is not known, and is left out", name, rows)
+		x.toDo(line, "", "the table %s%s is not known, and is left out", name, rows)
 	}
 }

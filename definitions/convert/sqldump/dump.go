@@ -135,7 +135,8 @@ func (d *Dump) table(name string) *Table {
 var nonColumnWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "SPATIAL",
 	"CHECK", "PERIOD", "EXCLUDE", "LIKE"}
 
-// create applies a CREATE TABLE. It returns why it could not, or why another CREATE may change rows, or "".
+// create applies a CREATE TABLE. It returns why it could not, or "". For a CREATE of an object that may change rows,
+// such as a trigger, it returns that the object is not executed.
 func (d *Dump) create(e []token) (why string) {
 	e = skipWords(e[1:], "TEMPORARY", "GLOBAL", "UNLOGGED", "OR", "REPLACE")
 	if len(e) == 0 || !e[0].is("TABLE") {
@@ -245,8 +246,8 @@ func (d *Dump) insert(e []token) (why string) {
 	return ""
 }
 
-// row returns a row with the values of expressions. Columns that are nil it takes from columnsOf, or else numbers
-// them. It returns why it could not, or "".
+// row returns a row with the values of expressions. If columns is nil, row takes the columns from columnsOf, or else
+// numbers them. why says why there is no row, or is "".
 func (d *Dump) row(t *Table, columns []string, line int, values [][]token) (r *Row, why string) {
 	if columns == nil {
 		var texts []string

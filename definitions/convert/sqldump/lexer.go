@@ -132,7 +132,7 @@ func (l *lexer) block(s *statement) bool {
 	}
 	*s = statement{[]token{{kind: word, text: "DELIMITER", start: from, line: line}}, l.source[from:l.offset]}
 	if found[1] == ";" {
-		s.tokens[0].text = "COMMIT" // it ends no block, and has no effect
+		s.tokens[0].text = "COMMIT" // DELIMITER ; without a block before it has no effect, as COMMIT here
 	}
 	return true
 }
