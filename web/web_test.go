@@ -192,7 +192,7 @@ func TestFilesAreKeptForGood(t *testing.T) {
 	}
 }
 
-// TestFilesAreCompressedForWhoTakesIt, and only if that makes them smaller.
+// TestFilesAreCompressedForWhoTakesIt also checks that a file that compression would not shrink is sent as it is.
 func TestFilesAreCompressedForWhoTakesIt(t *testing.T) {
 	t.Parallel()
 	files := some()
