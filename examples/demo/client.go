@@ -95,7 +95,7 @@ type shard struct {
 }
 
 // runs returns the ids of a job's waiting and running executions, and those of the next fires with their times.
-func (c *client) runs(ctx context.Context, job string) (now []string, soon map[string]time.Time, err error) {
+func (c *client) runs(ctx context.Context, job string) (current []string, due map[string]time.Time, err error) {
 	var explanation struct {
 		Waiting, Running []struct{ ExecutionID string }
 		NextFires        []time.Time
@@ -104,14 +104,14 @@ func (c *client) runs(ctx context.Context, job string) (now []string, soon map[s
 		return nil, nil, err
 	}
 	for _, w := range append(explanation.Running, explanation.Waiting...) {
-		now = append(now, w.ExecutionID)
+		current = append(current, w.ExecutionID)
 	}
-	soon = map[string]time.Time{}
+	due = map[string]time.Time{}
 	for _, fire := range explanation.NextFires {
-		// The id of a fire's execution contains its time, so that it is created at most once.
-		soon[job+"@"+fire.UTC().Format("20060102T150405Z")] = fire
+		// The id of an execution contains the time of its fire, so that no fire has two executions.
+		due[job+"@"+fire.UTC().Format("20060102T150405Z")] = fire
 	}
-	return now, soon, nil
+	return current, due, nil
 }
 
 func (c *client) execution(ctx context.Context, id string) (execution, error) {

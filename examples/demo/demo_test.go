@@ -38,17 +38,17 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			over := make(chan error, 1)
-			go func() { over <- cmd.Wait() }()
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
 			deadline := time.After(3 * time.Minute)
 			for !strings.Contains(out.String(), tc.until) {
 				select {
-				case err := <-over:
+				case err := <-ended:
 					t.Fatalf("the demo ended with %v before %q:\n%s", err, tc.until, out)
 				case <-deadline:
 					_ = cmd.Process.Signal(syscall.SIGTERM)
-					<-over
-					t.Fatalf("no %q:\n%s", tc.until, out)
+					<-ended
+					t.Fatalf("the demo has not said %q:\n%s", tc.until, out)
 				case <-time.After(20 * time.Millisecond):
 				}
 			}
@@ -57,7 +57,7 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := <-over; err != nil {
+			if err := <-ended; err != nil {
 				t.Errorf("the demo ended with %v", err)
 			}
 			for _, want := range tc.want {
@@ -108,7 +108,7 @@ func address(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// mentioning returns the processes whose command line or working folder contains a folder.
+// mentioning returns the processes whose command line contains dir, or whose working folder is dir or below it.
 func mentioning(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*")

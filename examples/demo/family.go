@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family are all descendants of this process. A process whose parent dies becomes a child of this one, so that none
-// can escape, whatever happens to the server.
+// family tracks all descendants of this process. A descendant whose parent dies becomes a child of this process, so
+// that none can escape, whatever happens to the server.
 type family struct {
 	mu     sync.Mutex // prevents reaping while a process is being started
-	server int        // exec.Cmd waits for this one
+	server int        // the server's process id; exec.Cmd waits for this process
 
 	signals chan os.Signal
 	done    sync.WaitGroup
@@ -61,7 +61,7 @@ func (f *family) reap() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range processes() {
-		if p.parent == os.Getpid() && p.over && p.id != f.server {
+		if p.parent == os.Getpid() && p.isZombie && p.id != f.server {
 			_, _ = syscall.Wait4(p.id, nil, syscall.WNOHANG, nil)
 		}
 	}
@@ -88,7 +88,7 @@ func (f *family) killAll() (int, error) {
 
 type process struct {
 	id, parent int
-	over       bool // a zombie
+	isZombie   bool
 }
 
 // processes lists the processes of this machine.
@@ -111,7 +111,7 @@ func processes() []process {
 		}
 		parent, err := strconv.Atoi(fields[1])
 		if err == nil {
-			list = append(list, process{id: id, parent: parent, over: fields[0] == "Z"})
+			list = append(list, process{id: id, parent: parent, isZombie: fields[0] == "Z"})
 		}
 	}
 	return list
@@ -124,7 +124,7 @@ func descendants(list []process, root int) []int {
 		for _, p := range list {
 			if p.parent == queue[0] {
 				queue = append(queue, p.id)
-				if !p.over {
+				if !p.isZombie {
 					found = append(found, p.id)
 				}
 			}

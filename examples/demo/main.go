@@ -43,12 +43,12 @@ func main() {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(context.Background())
-	hurry, now := context.WithCancel(context.Background())
+	hurry, cancelHurry := context.WithCancel(context.Background())
 	go func() {
 		<-signals
 		cancel()
 		<-signals
-		now()
+		cancelHurry()
 	}()
 	screen := newScreen(os.Stdout)
 	if err := demo(ctx, hurry, o, screen); err != nil {
@@ -169,7 +169,7 @@ func end(hurry context.Context, s *server, screen *screen) error {
 	return stopped
 }
 
-// freeAddress returns the preferred address if it is free.
+// freeAddress returns the preferred address if it is free, and otherwise one with a free port.
 func freeAddress() string {
 	l, err := net.Listen("tcp", preferred)
 	if err != nil {

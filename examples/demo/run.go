@@ -10,14 +10,14 @@ import (
 // run is what has been shown of an execution.
 type run struct {
 	id     string
-	full   bool // show each shard with all output; otherwise one line at the end
-	begun  bool
-	idle   int            // the number of times that it was found waiting
+	full   bool           // show each shard and its output; otherwise only problems, and one line at the end
+	begun  bool           // show was called
+	idle   int            // how many times the execution was found waiting
 	states map[int]string // by shard
 }
 
-// tell maps the server's constants to words of a sentence.
-var tell = map[string]string{
+// phrases has the words with which events tell the server's constants.
+var phrases = map[string]string{
 	"NORMAL_TRIGGER": "fired by its cron", "TRIGGER": "triggered",
 	"MISFIRE": "fired late: the run before it took longer",
 	"RUNNING": "runs", "FINISHED": "finished", "FAILED": "failed", "KILLED": "was killed", "LOST": "was lost",
@@ -26,7 +26,7 @@ var tell = map[string]string{
 // show writes what has changed in an execution.
 func (w *watcher) show(ctx context.Context, r *run, e execution) {
 	if r.full && !r.begun {
-		w.screen.event(e.JobName, "%s: execution %s, %s", tell[e.Source], e.ExecutionID,
+		w.screen.event(e.JobName, "%s: execution %s, %s", phrases[e.Source], e.ExecutionID,
 			count(len(e.Shards), "shard", "shards"))
 	}
 	r.begun = true
@@ -66,7 +66,7 @@ func (w *watcher) showShard(ctx context.Context, r *run, e execution, s shard) {
 			cause = "no reason is known"
 		}
 		first, rest, _ := strings.Cut(cause, "\n")
-		w.screen.event(e.JobName, "shard %d %s: %s", s.Item, tell[s.State], first)
+		w.screen.event(e.JobName, "shard %d %s: %s", s.Item, phrases[s.State], first)
 		w.screen.quote(rest)
 	}
 }
@@ -81,7 +81,7 @@ func (w *watcher) showOutput(ctx context.Context, s shard, stream string) {
 }
 
 func (w *watcher) showEnd(e execution) {
-	w.screen.event(e.JobName, "%s%s%s", tell[e.State], took(e), ended(e))
+	w.screen.event(e.JobName, "%s%s%s", phrases[e.State], took(e), ended(e))
 }
 
 // took returns the time between the first start and the last end of a shard, as " after 1.2s"; "" if unknown.
@@ -104,7 +104,7 @@ func took(e execution) string {
 	return " after " + last.Sub(first).Round(10*time.Millisecond).String()
 }
 
-// ended describes the shards and the id of a run: ", 3 shards (id)".
+// ended describes a run that has ended by its shards, those with several attempts, and its id: ", 3 shards  (id)".
 func ended(e execution) string {
 	var repeated []string
 	for _, s := range e.Shards {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// screen writes for people, with emphasis on a terminal.
+// screen writes for people.
 type screen struct {
-	out  io.Writer
-	fine bool
+	out    io.Writer
+	styles bool // with colours and bold text
 }
 
 func newScreen(f *os.File) *screen {
 	info, err := f.Stat()
 	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
-	return &screen{out: f, fine: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return &screen{out: f, styles: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
 func (s *screen) styled(style, text string) string {
-	if !s.fine {
+	if !s.styles {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"

@@ -46,7 +46,7 @@ func (s *server) start() error {
 	return nil
 }
 
-// awaitReady returns once the server is ready.
+// awaitReady returns once the server is ready. It fails if the server ends, or is not ready within a minute.
 func (s *server) awaitReady(ctx context.Context, api *client) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -75,7 +75,8 @@ func (s *server) killed() bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// stop ends the server with everything that it runs, and waits for it unless hurry ends first.
+// stop ends the server with everything that it runs, if the server has not ended before. It returns when the server
+// has ended, or when hurry ends, and fails after a minute.
 func (s *server) stop(hurry context.Context) error {
 	select {
 	case <-s.exited:

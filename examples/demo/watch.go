@@ -17,11 +17,11 @@ type watcher struct {
 	jobs   []string
 
 	due     map[string]map[string]time.Time // the next fires, by job and execution
-	seen    map[string]bool                 // ids of executions
-	going   []*run                          // executions that have not ended, oldest first
-	full    map[string]bool                 // jobs with a run that was shown in full
-	ended   int                             // the number of runs shown in full to their end
-	advised bool
+	seen    map[string]bool                 // ids of all executions that were found
+	running []*run                          // executions that have not ended, in the order in which they were found
+	full    map[string]bool                 // jobs with a run that is or was shown in full
+	ended   int                             // the number of runs shown in full that have ended
+	advised bool                            // what to try next has been printed
 }
 
 func newWatcher(api *client, server *server, screen *screen, jobs ...string) *watcher {
@@ -35,7 +35,7 @@ func (w *watcher) expect(job, id string) {
 		return
 	}
 	w.seen[id] = true
-	w.going = append(w.going, &run{id: id, full: !w.full[job], states: map[int]string{}})
+	w.running = append(w.running, &run{id: id, full: !w.full[job], states: map[int]string{}})
 	w.full[job] = true
 }
 
@@ -47,7 +47,7 @@ func (w *watcher) watch(ctx context.Context) error {
 		if errors.As(err, &refused) && refused.status != http.StatusServiceUnavailable {
 			return err
 		}
-		// Any other error means that the server does not answer; if it has ended, exited is closed.
+		// Any other error means that the server is not ready or does not answer. If it has ended, exited is closed.
 		if !w.advised && w.ended >= len(w.jobs) {
 			w.advised = true
 			w.advise()
@@ -71,7 +71,7 @@ func (w *watcher) look(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, r := range slices.Clone(w.going) {
+	for _, r := range slices.Clone(w.running) {
 		e, err := w.api.execution(ctx, r.id)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func (w *watcher) look(ctx context.Context) error {
 		if !e.over() {
 			continue
 		}
-		w.going = slices.DeleteFunc(w.going, func(other *run) bool { return other == r })
+		w.running = slices.DeleteFunc(w.running, func(other *run) bool { return other == r })
 		if r.full {
 			w.ended++
 		}
@@ -91,11 +91,11 @@ func (w *watcher) look(ctx context.Context) error {
 // find finds executions of a job: those that wait or run, and those of fires since the last call, which may have
 // ended already.
 func (w *watcher) find(ctx context.Context, job string) error {
-	now, soon, err := w.api.runs(ctx, job)
+	current, due, err := w.api.runs(ctx, job)
 	if err != nil {
 		return err
 	}
-	for _, id := range now {
+	for _, id := range current {
 		w.expect(job, id)
 	}
 	for id, fire := range w.due[job] {
@@ -108,10 +108,10 @@ func (w *watcher) find(ctx context.Context, job string) error {
 		case !notFound(err):
 			return err
 		case time.Since(fire) < 2*time.Second:
-			soon[id] = fire // not created yet, or never if the previous run was still running
+			due[id] = fire // not created yet, or never if the previous run was still running
 		}
 	}
-	w.due[job] = soon
+	w.due[job] = due
 	return nil
 }
 
