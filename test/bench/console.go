@@ -41,7 +41,7 @@ func console(ctx context.Context, bin string, d time.Duration, r *results) (err 
 	}
 	browser := exec.CommandContext(ctx, "node", "web/test/bench.js", s.url, fmt.Sprint(d.Seconds()))
 	browser.Stderr = os.Stderr
-	said, err := browser.Output()
+	output, err := browser.Output()
 	if err != nil {
 		return fmt.Errorf("node web/test/bench.js (tools/prepare brings what it needs): %w", err)
 	}
@@ -52,8 +52,8 @@ func console(ctx context.Context, bin string, d time.Duration, r *results) (err 
 		First, Last  float64
 		Nodes        int
 	}
-	if err := json.Unmarshal(said, &seen); err != nil {
-		return fmt.Errorf("read %.300q: %w", said, err)
+	if err := json.Unmarshal(output, &seen); err != nil {
+		return fmt.Errorf("read the measurements of web/test/bench.js, %.300q: %w", output, err)
 	}
 	for _, path := range slices.Sorted(maps.Keys(seen.Lists)) {
 		r.atMost("console, 100,000 jobs: GET "+path, " ms", 200, seen.Lists[path]...)

@@ -51,16 +51,17 @@ func fires(ctx context.Context, r *results) error {
 	return nil
 }
 
-// benchBegan is the time at which the core's terms begin.
+// benchBegan is the time at which the cores begin, on their own clock.
 var benchBegan = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// firing is a core with one job that fires each second.
+// firing is a core of whose jobs one fires each second.
 type firing struct {
 	core *core.Core
 	rnd  rand.Source
 	now  time.Time
 }
 
+// newFiring returns a core with n jobs that do not fire, and one that does.
 func newFiring(n int) (*firing, error) {
 	var stored core.Stored
 	for _, w := range append(documents(n), jobDocument("my_job", "* * * * * ?")) {
@@ -76,7 +77,7 @@ func newFiring(n int) (*firing, error) {
 	return f, nil
 }
 
-// run runs this many fires, and returns the microseconds for each.
+// run runs this many fires, and returns the mean time of a step in microseconds.
 func (f *firing) run(steps int) float64 {
 	begin := time.Now()
 	for range steps {

@@ -13,8 +13,8 @@ import (
 // rounds is how often latencies are measured. The result is the median of the quantiles.
 const rounds = 3
 
-// latency measures the time from a fire to the first line of the job's bash script, with 1,000 other jobs and a warm
-// executor.
+// latency measures the time from a fire to the first line of the job's bash script, with 1,000 other jobs and an
+// executor that runs already. It also measures the memory of the processes.
 func latency(ctx context.Context, bin string, d time.Duration, r *results) error {
 	return withServer(ctx, bin, func(s *server) error {
 		moments := filepath.Join(s.dir, "moments")
@@ -45,7 +45,8 @@ func latency(ctx context.Context, bin string, d time.Duration, r *results) error
 	})
 }
 
-// together measures n jobs that fire at the same times.
+// together lets n jobs fire at the same times for the duration d, and returns how many milliseconds after each fire the
+// first line of the script ran. It removes the file of moments.
 func (s *server) together(ctx context.Context, moments string, n, round int, d time.Duration) (late []float64,
 	err error) {
 	name := func(i int) string { return fmt.Sprintf("every_%d_%d_%d", round, n, i) }
@@ -82,7 +83,7 @@ func (s *server) together(ctx context.Context, moments string, n, round int, d t
 	return late, os.Remove(moments)
 }
 
-// memory prints the resident memory.
+// memory prints the resident memory of the server, its executors and their supervisors.
 func memory(s *server) error {
 	u, err := usageOf(s.cmd.Process.Pid)
 	if err != nil {
@@ -100,7 +101,7 @@ func memory(s *server) error {
 
 func megabytes(u usage) float64 { return float64(u.rss) / (1 << 20) }
 
-// memoryTargets prints the resident memory and records it.
+// memoryTargets records the resident memory as results, and prints it.
 func (s *server) memoryTargets(r *results) error {
 	u, err := usageOf(s.cmd.Process.Pid)
 	if err != nil {
@@ -115,15 +116,16 @@ func (s *server) memoryTargets(r *results) error {
 	return memory(s)
 }
 
-// ran is one run as its script recorded it.
-type ran struct {
+// recordedRun is a run as its script recorded it.
+type recordedRun struct {
 	execution string
 	fire      time.Time
 	late      float64 // milliseconds from the fire to the first line
 }
 
-func readMoments(path string) ([]ran, error) {
-	var runs []ran
+// readMoments reads the runs that scripts have recorded in a file. It skips incomplete lines.
+func readMoments(path string) ([]recordedRun, error) {
+	var runs []recordedRun
 	for _, line := range fileLines(path) {
 		parts := strings.Fields(line)
 		if len(parts) != 3 {
@@ -137,13 +139,14 @@ func readMoments(path string) ([]ran, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		runs = append(runs, ran{parts[2], fire, (seconds - float64(fire.UnixMilli())/1000) * 1000})
+		runs = append(runs, recordedRun{parts[2], fire, (seconds - float64(fire.UnixMilli())/1000) * 1000})
 	}
 	return runs, nil
 }
 
-// lateness returns how late runs started, according to the executor and to their script.
-func (s *server) lateness(runs []ran) (started, late []float64, err error) {
+// lateness returns how many milliseconds after their fire the processes of runs started, according to the executor, and
+// the first lines of their script ran.
+func (s *server) lateness(runs []recordedRun) (started, late []float64, err error) {
 	for _, r := range runs {
 		late = append(late, r.late)
 		var v struct {

@@ -72,6 +72,7 @@ func describeMachine() {
 		runtime.GOARCH, runtime.Version(), load)
 }
 
+// fileLines returns the lines of a file; nil if it cannot be read.
 func fileLines(path string) []string {
 	text, err := os.ReadFile(path)
 	if err != nil {

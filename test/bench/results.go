@@ -45,10 +45,11 @@ func (r *results) print(w io.Writer) error {
 	return table.Flush()
 }
 
-// median returns the median, for an even number of values the upper one; 0 if there are none.
+// median returns the median. Of an even number of values it returns the upper of the two in the middle, of none 0.
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// quantile returns the value that is above a fraction q of all values; 0 if there are none.
+// quantile returns the value at the fraction q of the sorted values: for 0 the smallest, for 1 the largest. Of no
+// values it returns 0.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

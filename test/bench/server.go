@@ -49,7 +49,7 @@ func startServer(ctx context.Context, bin, dir string) (*server, error) {
 	lines := bufio.NewReader(out)
 	line, err := lines.ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(errors.New("the server said no address"), s.cmd.Wait())
+		return nil, errors.Join(errors.New("the server ended before it printed its address"), s.cmd.Wait())
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, lines)
@@ -163,9 +163,9 @@ func writeTar(path, name, script string) error {
 
 // usage is what a process has used so far.
 type usage struct {
-	cpu    time.Duration
-	reaped time.Duration // of children that have ended
-	rss    int64         // in bytes
+	cpu    time.Duration // without the time of children
+	reaped time.Duration // CPU time of children that have ended and were waited for
+	rss    int64         // resident memory now, in bytes
 }
 
 const clockTick = 10 * time.Millisecond // USER_HZ is 100 on Linux
@@ -185,8 +185,8 @@ func usageOf(pid int) (usage, error) {
 		rss: number(21) * int64(os.Getpagesize())}, nil
 }
 
-// executors returns the executors in the server's sandboxes, which it finds by their supervisors, and the
-// supervisors.
+// executors returns the process ids of the server's executors and of their supervisors. The command line of a
+// supervisor names the server's data folder, and its parent is the executor.
 func (s *server) executors() []int {
 	var pids []int
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")

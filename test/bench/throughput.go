@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// throughput runs 500 shards a second of a /bin/sh script from the first second on, with a warm executor.
+// throughput runs 500 shards a second of a /bin/sh script from the first second on, with an executor that runs already.
 func throughput(ctx context.Context, bin string, d time.Duration, r *results) error {
 	return withServer(ctx, bin, func(s *server) error {
 		if err := s.app("quick", "#!/bin/sh\nexit 0\n"); err != nil {
@@ -16,8 +16,8 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 		if err := s.warm(ctx, "quick"); err != nil {
 			return err
 		}
-		// All jobs fire at each full second. They are registered right after one, so that all fire equally often
-		// until shortly before the last one.
+		// All jobs fire at each full second. They are registered right after a full second, so that all of them fire
+		// equally often.
 		const jobs, shards = 10, 50
 		begin := time.Now().Truncate(time.Second).Add(time.Second)
 		if err := wait(ctx, time.Until(begin)); err != nil {
@@ -42,7 +42,7 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 		}
 		// CPU time is compared from the second fire on, when the executor exists.
 		first, last := seconds[0], seconds[len(seconds)-1]
-		rate := (last.finished - warming) / d.Seconds()
+		rate := (last.finished - warmUpShards) / d.Seconds()
 		fmt.Printf("  asked for %d shards a second: %.1f a second finished over %s, %.0f fires dropped\n", jobs*shards,
 			rate, d, last.dropped)
 		fmt.Print("  finished by the end of the first seconds:")
@@ -67,19 +67,19 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 // tasksFinished is the series of /metrics that counts finished shards.
 const tasksFinished = `elasticjob_tasks_ended_total{result="FINISHED"}`
 
-// warming is the number of shards that run before the measurement.
-const warming = 1
+// warmUpShards is the number of shards that run before the measurement.
+const warmUpShards = 1
 
 // warm runs a shard of an app, so that its executor exists.
 func (s *server) warm(ctx context.Context, app string) error {
-	if err := s.job("warm", app, "0 0 3 1 1 ?", warming); err != nil {
+	if err := s.job("warm", app, "0 0 3 1 1 ?", warmUpShards); err != nil {
 		return err
 	}
 	if err := s.post("/api/job/warm/trigger", nil); err != nil {
 		return err
 	}
 	for {
-		if finished, err := s.metric(tasksFinished); err != nil || finished == warming {
+		if finished, err := s.metric(tasksFinished); err != nil || finished == warmUpShards {
 			return err
 		}
 		if err := wait(ctx, 10*time.Millisecond); err != nil {
@@ -90,8 +90,8 @@ func (s *server) warm(ctx context.Context, app string) error {
 
 // work is the work done so far, and the CPU time for it.
 type work struct {
-	finished, dropped          float64
-	server, executors, scripts time.Duration
+	finished, dropped          float64       // the number of shards and of fires
+	server, executors, scripts time.Duration // CPU time; that of executors includes their supervisors
 }
 
 func (s *server) work() (w work, err error) {
@@ -106,7 +106,7 @@ func (s *server) work() (w work, err error) {
 	errs = append(errs, err)
 	w.server = u.cpu
 	for _, pid := range s.executors() {
-		if u, err := usageOf(pid); err == nil { // a script may have ended
+		if u, err := usageOf(pid); err == nil { // the process may have ended
 			w.executors += u.cpu
 			w.scripts += u.reaped
 		}
