@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// said is the output of go test -json for a run in which one test passes, one is skipped, one fails, and a package
+// output is the output of go test -json for a run in which one test passes, one is skipped, one fails, and a package
 // does not compile. MODULE stands for the path of the module.
-const said = `{"ImportPath":"MODULE/jobs","Action":"build-output","Output":"jobs/job.go:1: no\n"}
+const output = `{"ImportPath":"MODULE/jobs","Action":"build-output","Output":"jobs/job.go:1: no\n"}
 {"ImportPath":"MODULE/jobs","Action":"build-fail"}
 {"Action":"fail","Package":"MODULE/jobs","FailedBuild":"MODULE/jobs"}
 go: something else
@@ -31,15 +31,15 @@ func TestEventsAreRead(t *testing.T) {
 		of     goTest
 		failed []string
 	}{
-		"a skipped test is fine": {goTest{}, []string{"./jobs ", "./app TestC/one", "./app TestC"}},
-		"a skipped test is wrong": {goTest{noSkip: true}, []string{
+		"a skipped test may be": {goTest{}, []string{"./jobs ", "./app TestC/one", "./app TestC"}},
+		"a skipped test counts as failed": {goTest{noSkip: true}, []string{
 			"./jobs ", "./app TestB", "./app TestC/one", "./app TestC",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var lines strings.Builder
-			from := strings.NewReader(strings.ReplaceAll(said, "MODULE", module))
+			from := strings.NewReader(strings.ReplaceAll(output, "MODULE", module))
 			failures, passed, err := tc.of.readEvents(from, func(text string) { lines.WriteString(text + "\n") })
 			if err != nil || passed != 1 {
 				t.Errorf("%d passed, %v", passed, err)
@@ -100,19 +100,19 @@ func TestWhatMayBeginBesideWhat(t *testing.T) {
 		done    map[string]result
 		want    bool
 	}{
-		"the first":                              {of: computes, want: true},
-		"a second that computes":                 {of: computes, running: []phase{computes}},
-		"one that waits, beside one":             {of: waits, running: []phase{computes}, want: true},
-		"a second that waits":                    {of: waits, running: []phase{waits}, want: true},
-		"too many":                               {of: waits, running: []phase{waits, computes}},
-		"one that computes, beside one":          {of: computes, running: []phase{waits}, want: true},
-		"one that wants the machine for itself":  {of: alone, running: []phase{waits}},
-		"beside one that has it for itself":      {of: waits, running: []phase{alone}},
-		"one that needs what is not there":       {of: needs},
-		"one that needs what is there":           {of: needs, done: ended(passed), want: true},
-		"one that comes after what has failed":   {of: after, done: ended(failed), want: true},
-		"one that comes after what goes on":      {of: after, running: []phase{{name: "built", waits: true}}},
-		"one that wants it, and nobody is there": {of: alone, want: true},
+		"the first":                        {of: computes, want: true},
+		"computes beside one that does":    {of: computes, running: []phase{computes}},
+		"waits beside one that computes":   {of: waits, running: []phase{computes}, want: true},
+		"waits beside one that waits":      {of: waits, running: []phase{waits}, want: true},
+		"too many":                         {of: waits, running: []phase{waits, computes}},
+		"computes beside one that waits":   {of: computes, running: []phase{waits}, want: true},
+		"must be alone beside another":     {of: alone, running: []phase{waits}},
+		"beside one that must be alone":    {of: waits, running: []phase{alone}},
+		"needs a phase that has not ended": {of: needs},
+		"needs a phase that has passed":    {of: needs, done: ended(passed), want: true},
+		"after a phase that has failed":    {of: after, done: ended(failed), want: true},
+		"after a phase that still runs":    {of: after, running: []phase{{name: "built", waits: true}}},
+		"must be alone and is":             {of: alone, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

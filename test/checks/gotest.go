@@ -29,7 +29,7 @@ type goTest struct {
 // to compile.
 const tags = "nomsgpack"
 
-// command returns the arguments of go test, without those that only its output's reader needs.
+// command returns the command with its flags, but without the packages, g.args and -json.
 func (g goTest) command() []string {
 	args := []string{"go"}
 	if g.in != "" {

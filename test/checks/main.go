@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// run executes the arguments and reports whether all phases passed.
+// run executes the arguments. It reports whether all chosen phases passed or could not be run on this machine.
 func run(ctx context.Context, args []string) (bool, error) {
 	flags := flag.NewFlagSet("checks", flag.ContinueOnError)
 	only := flags.String("only", "", "run these phases alone, separated by commas")

@@ -166,7 +166,7 @@ rm -rf bin/new`, folder, flags, tags, all), "CGO_ENABLED="+cgo)
 // without a C library.
 const raceStatic = `-race -tags ` + tags + `,netgo,osusergo -ldflags '-linkmode=external -extldflags=-static'`
 
-// unit lists the packages that need no whole system.
+// unit lists the packages that need no whole system, without scheduler/sim, which has a phase of its own.
 func (s settings) unit() ([]string, error) {
 	cmd := exec.Command("go", "list", "./...")
 	cmd.Dir = s.root
@@ -231,8 +231,8 @@ func onSystem(name, about string, g goTest) phase {
 	}
 }
 
-// more adds the other phases of CI: packages with the race detector, the product on real systems, and tests that need
-// root.
+// more adds the other phases of CI: the packages with goroutines with the race detector, the product on real systems,
+// tests that need root, and the tools of releases.
 func (s settings) more(all []phase, withGoroutines []string) ([]phase, error) {
 	asRoot, onKubernetes, err := s.special()
 	if err != nil {
@@ -293,7 +293,7 @@ func raceAtNight(packages ...string) goTest {
 	return goTest{packages: packages, race: true, tags: "nightly", skip: "^TestOnKubernetes"}
 }
 
-// nightly lists everything, with the race detector and on both clusters, in phases of at most an hour.
+// nightly lists the phases of nightly, which test everything, with the race detector and on both clusters.
 func (s settings) nightly() ([]phase, error) {
 	unit, err := s.unit()
 	if err != nil {
@@ -368,7 +368,8 @@ func noMesos() string { return noHome("MESOS_HOME", "Mesos", "bin, libexec and w
 
 func noKubernetes() string { return noHome("KUBERNETES_HOME", "Kubernetes", "its programs in bin") }
 
-// noPodman returns why images cannot be built and run on this machine, or "".
+// noPodman returns why images cannot be built and run on this machine, or "". In CI it does not look for the programs,
+// so that the tests run and fail.
 func noPodman() string {
 	if why := noMesos(); why != "" {
 		return why
@@ -382,7 +383,7 @@ func noPodman() string {
 }
 
 // noHome returns why a system is not available, or "". In CI it returns "" even if the variable is not set, so that
-// the tests run and fail, and are not left out by mistake.
+// the tests run and fail: they must not be omitted by mistake. Only the value none omits them there.
 func noHome(variable, what, with string) string {
 	if home := os.Getenv(variable); home == "" && os.Getenv("CI") == "" || home == "none" {
 		return fmt.Sprintf("there is no %s: set %s to the folder of one, with %s", what, variable, with)

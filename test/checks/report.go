@@ -54,7 +54,7 @@ func (r *runner) report(took time.Duration) bool {
 	return complete
 }
 
-// kept is the file with the results of nightly's phases, which allows to run them one by one.
+// kept is the content of the file that keeps the results of nightly's phases, so that they can be run one by one.
 type kept struct {
 	Commit  string
 	Results map[string]result
@@ -79,15 +79,16 @@ func (r *runner) resume(ctx context.Context, named []string) error {
 		err = json.Unmarshal(data, &k)
 	}
 	if err != nil {
-		return fmt.Errorf("read the results of earlier runs, which -fresh does without: %w", err)
+		return fmt.Errorf("read the results of earlier runs (use -fresh to ignore them): %w", err)
 	}
 	r.takeOver(k, named)
 	return nil
 }
 
+// takeOver is the part of resume that chooses the results.
 func (r *runner) takeOver(k kept, named []string) {
 	if k.Commit != r.commit || strings.HasSuffix(r.commit, "-dirty") {
-		return // two trees with uncommitted changes have the same name
+		return // git gives the same name to all trees with uncommitted changes
 	}
 	for _, p := range r.all {
 		res, ran := k.Results[p.name]

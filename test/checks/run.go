@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// atOnce is how many phases run at once, of which one may use the CPU all the time. With more of them, for example
-// those on Mesos and Kubernetes beside one that computes, two cores are so busy that sessions expire.
+// atOnce is how many phases run at once. At most one of them may use the CPU all the time. With three phases, for
+// example those on Mesos and Kubernetes beside one that computes, two cores are so busy that sessions expire.
 const atOnce = 2
 
 // runner runs phases, each when those that it needs have passed.
@@ -142,7 +142,7 @@ func (r *runner) impossible(p phase) string {
 	return ""
 }
 
-// canStart reports whether the phases before it have ended, and whether it may run beside the present ones.
+// canStart reports whether a phase may run beside those that run now, and all phases that must precede it have ended.
 func (r *runner) canStart(p phase, running map[string]phase) bool {
 	for _, name := range slices.Concat(p.needs, p.after) {
 		_, done := r.results[name]
