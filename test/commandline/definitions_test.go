@@ -38,7 +38,7 @@ func (u *user) write(name, text string) {
 
 // expect runs a command line, in which ~ is the user's home. It must end with this status and print these texts on
 // either stream.
-func (u *user) expect(status int, line string, wants ...string) said {
+func (u *user) expect(status int, line string, wants ...string) result {
 	u.Helper()
 	atHome := strings.NewReplacer("~", u.home)
 	s := u.runs("", strings.Fields(atHome.Replace(line))...)
@@ -53,7 +53,7 @@ func (u *user) expect(status int, line string, wants ...string) said {
 	return s
 }
 
-// defines writes an app whose script executes the job's parameter, and jobs of it.
+// defines writes the files of an app, whose script executes the job's parameter, and of its jobs with these names.
 func (u *user) defines(jobs ...string) {
 	u.Helper()
 	u.write("defs/app.yaml", fmt.Sprintf(appFile, u.serve("eval \"$ELASTICJOB_JOB_PARAMETER\"")))
@@ -68,7 +68,7 @@ func TestFilesAreAppliedOnceAndThenNothingDiffers(t *testing.T) {
 	u.expect(1, "diff -f ~/defs --exit-code", "+ app billing", "+ job daily", "3 to create", "something differs")
 	u.expect(0, "apply -f ~/defs --dry-run", "3 to create")
 	if list := u.OK("GET", "/api/app/list", ""); strings.TrimSpace(list) != "[]" {
-		t.Errorf("a dry run made %s", list)
+		t.Errorf("a dry run created %s", list)
 	}
 	u.expect(0, "apply -f ~/defs", "created app billing", "created job daily", "created job weekly")
 	u.expect(0, "apply -f ~/defs", "Nothing differs: 3 unchanged.")
@@ -94,7 +94,7 @@ func TestMistakesAreReportedWithFileAndLineAndNothingChanges(t *testing.T) {
 	u.expect(0, "apply -f ~/defs/app.yaml", "created app billing")
 	u.expect(2, "apply -f ~/defs", "~/defs/jobs/jobs.yml:2: job jobs: jobName: is reserved")
 	if list := u.OK("GET", "/api/job/jobs", ""); strings.TrimSpace(list) != "[]" {
-		t.Errorf("it made %s", list)
+		t.Errorf("apply created %s although a file is wrong", list)
 	}
 	u.expect(2, "apply", "-f")
 	u.expect(2, "apply -f nowhere", "nowhere")
@@ -149,13 +149,13 @@ func TestExportOfEveryFieldAppliesToNothing(t *testing.T) {
 	}
 	if s := u.runs(exported.out, "diff", "-f", "-", "--prune", "--exit-code"); s.status != 0 ||
 		!strings.Contains(s.out, "Nothing differs: 3 unchanged.") {
-		t.Errorf("of what was exported differs\n%s%s\nin\n%s", s.out, s.err, exported.out)
+		t.Errorf("the export differs from the server's state:\n%s%s\nexported:\n%s", s.out, s.err, exported.out)
 	}
 	if s := u.runs(exported.out, "apply", "-f", "-", "--send-secrets"); s.status != 0 {
 		t.Errorf("%s%s", s.out, s.err)
 	}
 	if now := u.OK("GET", "/api/job/jobs/full", "") + u.OK("GET", "/api/app/other", ""); now != stored {
-		t.Errorf("from\n%s\nto\n%s", stored, now)
+		t.Errorf("apply of the export changed\n%s\nto\n%s", stored, now)
 	}
 	u.expect(0, "export -d ~/out --app billing", "2 files written below ~/out")
 	u.expect(0, "diff -f ~/out --exit-code", "Nothing differs: 2 unchanged.")
@@ -226,7 +226,7 @@ func TestAnImportedCrontabRuns(t *testing.T) {
 	u.Await(u.Trigger("echo"), "FINISHED")
 	text, err := os.ReadFile(filepath.Join(u.home, "said"))
 	if want := "good morning\nit's\nlate\n"; err != nil || string(text) != want {
-		t.Errorf("it said %q (%v), want %q", text, err, want)
+		t.Errorf("the job wrote %q (%v), want %q", text, err, want)
 	}
 }
 

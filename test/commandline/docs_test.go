@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// otherStatus contains the commands of docs/cli.md that do not end with 0 if all are typed one after the other; -1 is
-// for those that are not typed.
+// otherStatus has the exit status of the commands of docs/cli.md that do not end with 0 when all are typed one after
+// the other, and -1 for commands that are not typed.
 var otherStatus = map[string]int{
 	"elasticjob login --context prod --user ann":      -1, // another server
 	"elasticjob app publish -f billing.yaml --check":  6,  // the first lines have published it already

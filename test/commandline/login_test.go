@@ -51,14 +51,14 @@ func TestLogin(t *testing.T) {
 	if got := u.does("context", "list", "-o", "json") + u.does("context", "show"); strings.Contains(got, "ejl_") {
 		t.Errorf("the token is shown: %s", got)
 	}
-	// The logout must have ended the login on the server, not only removed it here.
-	token, err := os.ReadFile(u.home + "/.config/elasticjob/contexts.yaml")
+	// The logout must end the login on the server too, so that a copy of the token is of no use.
+	contexts, err := os.ReadFile(u.home + "/.config/elasticjob/contexts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.has(u.does("logout"), "logged out")
 	u.fails(5, nil, "job", "list")
-	if err := os.WriteFile(u.home+"/.config/elasticjob/contexts.yaml", token, 0o600); err != nil {
+	if err := os.WriteFile(u.home+"/.config/elasticjob/contexts.yaml", contexts, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	u.fails(5, []string{`"elasticjob login"`}, "job", "list")
@@ -67,7 +67,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestAToken: a token is taken from the environment or from a context, and an error says what it does not permit.
+// TestAToken: a token is taken from the environment or from a context. If the token's role does not permit a command,
+// the error names the role.
 func TestAToken(t *testing.T) {
 	u, token := withUsers(t)
 	server := u.URL()

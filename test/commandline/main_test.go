@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 4)) }
 type user struct {
 	*system.Machine
 	home string
-	env  []string
+	env  []string // in addition to those that each command gets
 }
 
 // start returns a user of a machine with a running server.
@@ -35,6 +35,7 @@ func start(t *testing.T, args ...string) *user {
 	return userOf(m)
 }
 
+// userOf returns a user whose environment names the machine's server.
 func userOf(m *system.Machine) *user {
 	m.Helper()
 	u := &user{Machine: m, home: m.TempDir()}
@@ -42,8 +43,8 @@ func userOf(m *system.Machine) *user {
 	return u
 }
 
-// said is the result of a command.
-type said struct {
+// result is how a command ended and what it printed.
+type result struct {
 	status   int
 	out, err string
 }
@@ -56,8 +57,8 @@ func (u *user) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runs runs a command and returns its result.
-func (u *user) runs(input string, args ...string) said {
+// runs runs a command with this standard input and returns its result, whatever its status is.
+func (u *user) runs(input string, args ...string) result {
 	u.Helper()
 	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
 	defer cancel()
@@ -71,7 +72,7 @@ func (u *user) runs(input string, args ...string) said {
 	if ctx.Err() != nil {
 		u.Fatalf("elasticjob %s did not end: %s%s", strings.Join(args, " "), out.String(), err.String())
 	}
-	return said{cmd.ProcessState.ExitCode(), out.String(), err.String()}
+	return result{cmd.ProcessState.ExitCode(), out.String(), err.String()}
 }
 
 // does runs a command that must succeed, and returns its standard output.
@@ -84,7 +85,7 @@ func (u *user) does(args ...string) string {
 	return s.out
 }
 
-// fails runs a command that must end with this status and print these texts.
+// fails runs a command that must end with this status and print these texts on standard error.
 func (u *user) fails(status int, says []string, args ...string) {
 	u.Helper()
 	s := u.runs("", args...)
@@ -118,7 +119,7 @@ func (u *user) file(name, text string) string {
 	return path
 }
 
-// serve makes the machine's package server serve a package with one script.
+// serve makes the machine's package server serve a package with one script, bin/start.sh, that runs these commands.
 func (u *user) serve(commands string) (url string) {
 	u.Helper()
 	u.Packages.Serve("/app.tar", system.Tar(u, "", system.Files{"bin/start.sh": "#!/bin/sh\n" + commands + "\n"}))

@@ -25,7 +25,7 @@ type screen struct {
 	*user
 	keys *os.File
 	out  buffer.Locked
-	over chan struct{}
+	done chan struct{} // closed when the command has ended and out is complete
 	cmd  *exec.Cmd
 }
 
@@ -41,12 +41,12 @@ func (u *user) types(args ...string) *screen {
 	if err := errors.Join(cmd.Start(), terminal.Close()); err != nil {
 		u.Fatal(err)
 	}
-	s := &screen{user: u, keys: keys, over: make(chan struct{}), cmd: cmd}
+	s := &screen{user: u, keys: keys, done: make(chan struct{}), cmd: cmd}
 	go func() {
-		defer close(s.over)
+		defer close(s.done)
 		part := make([]byte, 4096)
 		for {
-			n, err := keys.Read(part) // an error once no process has the terminal open
+			n, err := keys.Read(part) // fails once no process has the terminal open
 			if _, _ = s.out.Write(part[:n]); err != nil {
 				return
 			}
@@ -54,13 +54,14 @@ func (u *user) types(args ...string) *screen {
 	}()
 	u.Cleanup(func() {
 		cancel()
-		_ = cmd.Wait() // a second time if it has been waited for already
-		<-s.over
+		_ = cmd.Wait() // fails if ends has waited for the command already
+		<-s.done
 		_ = keys.Close()
 	})
 	return s
 }
 
+// openTerminal opens a pseudo-terminal: a program runs on terminal, and keys writes and reads as its user does.
 func (u *user) openTerminal(columns, lines uint16) (keys, terminal *os.File) {
 	u.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -104,8 +105,8 @@ func (s *screen) shows(text string) {
 // ends waits until the command has ended and returns its status.
 func (s *screen) ends() int {
 	s.Helper()
-	_ = s.cmd.Wait() // the status is checked instead
-	<-s.over
+	_ = s.cmd.Wait() // the caller checks the status instead
+	<-s.done
 	return s.cmd.ProcessState.ExitCode()
 }
 
@@ -126,9 +127,9 @@ func TestTopIsLive(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	shown := s.out.String()
-	if took, gave := strings.Index(shown, "\x1b[?1049h"), strings.LastIndex(shown, "\x1b[?1049l"); took < 0 ||
-		gave < took {
-		t.Errorf("the terminal's screen was not given back: %q", shown)
+	if opened, closed := strings.Index(shown, "\x1b[?1049h"), strings.LastIndex(shown, "\x1b[?1049l"); opened < 0 ||
+		closed < opened {
+		t.Errorf("the terminal does not show its normal screen again: %q", shown)
 	}
 }
 
@@ -175,7 +176,7 @@ func TestTopOfAServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestColoursAreForTerminals, unless the user has disabled them.
+// TestColoursAreForTerminals: commands colour their output on a terminal, unless the user has disabled colours.
 func TestColoursAreForTerminals(t *testing.T) {
 	u := start(t)
 	u.publishes("exit 3")

@@ -15,9 +15,10 @@ import (
 const greets = `echo "hello from $ELASTICJOB_SHARDING_ITEM"; echo "a warning" >&2
 case "$ELASTICJOB_JOB_PARAMETER" in fail) exit 3;; /*) until [ -e "$ELASTICJOB_JOB_PARAMETER" ]; do read -r _ < "$PIPE" || true; done; echo done;; esac`
 
-// gate is a file that runs of greets wait for.
+// gate is a file that runs of greets wait for, and a pipe on which they wait to look for the file again.
 type gate struct{ path, pipe string }
 
+// gate returns a closed gate.
 func (u *user) gate() gate {
 	u.Helper()
 	g := gate{u.TempDir() + "/open", u.TempDir() + "/pipe"}
@@ -33,7 +34,7 @@ func (g gate) open(u *user) {
 	if err := os.WriteFile(g.path, nil, 0o644); err != nil {
 		u.Fatal(err)
 	}
-	// Every reader of the pipe gets a line.
+	// There are more lines than runs, so that each run reads one.
 	pipe, err := os.OpenFile(g.pipe, os.O_RDWR, 0)
 	if err == nil {
 		_, err = pipe.WriteString(strings.Repeat("\n", 100))
@@ -71,14 +72,14 @@ func TestTheStatusOfATriggerIsThatOfItsRun(t *testing.T) {
 	// The same key returns the same run.
 	once := u.does("job", "trigger", "nightly", "--key", "today")
 	if again := u.does("job", "trigger", "nightly", "--key", "today"); again != once {
-		t.Errorf("a second trigger with one key made %s beside %s", again, once)
+		t.Errorf("a second trigger with the same key returned the run %s, want %s", again, once)
 	}
 	u.fails(4, []string{`there is no execution "nightly@nope"; "elasticjob run list"`}, "run", "show", "nightly@nope")
 	u.fails(4, []string{"did you mean nightly?"}, "job", "trigger", "nightli", "--wait")
 }
 
-// TestOutput prints the output of a job, a run and a task: of all shards and of one, both streams and one, all of it
-// and its end.
+// TestOutput reads the output of a job, a run and a task: of all shards and of one, both streams and one, the whole
+// output and its end.
 func TestOutput(t *testing.T) {
 	u := start(t)
 	u.publishes(greets)
@@ -111,8 +112,9 @@ func TestOutput(t *testing.T) {
 	u.fails(2, []string{"--stream"}, "logs", id, "--stream", "stdot")
 }
 
-// waiting starts a command and waits until its standard output contains a text.
-func (u *user) waiting(text string, args ...string) (end func() said) {
+// waiting starts a command and waits until its standard output contains a text. end waits for the command's end and
+// returns its result.
+func (u *user) waiting(text string, args ...string) (end func() result) {
 	u.Helper()
 	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
 	u.Cleanup(cancel)
@@ -128,9 +130,9 @@ func (u *user) waiting(text string, args ...string) (end func() said) {
 		}
 		return "it says " + out.String() + err.String()
 	})
-	return func() said {
-		_ = cmd.Wait() // the status is checked instead
-		return said{cmd.ProcessState.ExitCode(), out.String(), err.String()}
+	return func() result {
+		_ = cmd.Wait() // the caller checks the status instead
+		return result{cmd.ProcessState.ExitCode(), out.String(), err.String()}
 	}
 }
 
