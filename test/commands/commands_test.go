@@ -13,7 +13,7 @@ import (
 
 const root = "../.."
 
-// cloned are the parts of the repository that the documents' commands need.
+// cloned are the parts of the repository that the documents' commands need, other than bin.
 var cloned = []string{"Makefile", "go.mod", "go.sum", "sdk", "examples"}
 
 // TestDocuments types the commands of every document, and lists those that are not typed, with the reason.
@@ -58,7 +58,7 @@ func TestDocuments(t *testing.T) {
 		len(notRun), strings.Join(notRun, "\n"))
 }
 
-// follows types one block.
+// follows types one block, after the commands that must come before it, and checks what it does.
 func (s *sandbox) follows(path string, b block) {
 	s.Helper()
 	at := fmt.Sprintf("%s:%d", path, b.line)
@@ -69,7 +69,7 @@ func (s *sandbox) follows(path string, b block) {
 		if step.stays != "" {
 			s.opens(step.commands, step.stays)
 		} else if said, status := s.types(at, step.commands, ""); status != 0 {
-			s.Fatalf("%s:%d: exit status %d of what comes before: %s\nof\n%s", path, b.line, status, said,
+			s.Fatalf("%s:%d: exit status %d of the commands before the block: %s\nof\n%s", path, b.line, status, said,
 				step.commands)
 		}
 	}
@@ -84,12 +84,13 @@ func (s *sandbox) follows(path string, b block) {
 			s.Fatalf("%s:%d: exit status %d, want %d: %s\nof\n%s", path, b.line, status, b.exits, said, b.commands)
 		}
 		if line := missing(s.text.Replace(b.writes), said); line != "" {
-			s.Fatalf("%s:%d: the document shows the line\n%s\nand it wrote\n%s", path, b.line, line, said)
+			s.Fatalf("%s:%d: the document shows the line\n%s\nbut the commands wrote\n%s", path, b.line, line, said)
 		}
 	}
 }
 
-// calls types each curl line of a block, and compares the fields of the answers.
+// calls types each curl line of a block. It checks that each answer is an error just if the document shows one, and has
+// the fields that the document shows.
 func (s *sandbox) calls(path string, b block) {
 	s.Helper()
 	for _, c := range b.calls() {
@@ -97,7 +98,7 @@ func (s *sandbox) calls(path string, b block) {
 		if refused := strings.HasPrefix(c.answer, `{"error"`); refused != (status != 0) {
 			s.Errorf("%s:%d: exit status %d: %s\nof\n%s", path, b.line, status, said, c.line)
 		} else if field := unanswered(c.answer, said); field != "" {
-			s.Errorf("%s:%d: the document shows an answer with %q, and it is\n%s\nof\n%s", path, b.line, field, said,
+			s.Errorf("%s:%d: the document shows an answer with the field %q, but the answer is\n%s\nof\n%s", path, b.line, field, said,
 				c.line)
 		}
 	}
@@ -116,25 +117,25 @@ func builtClone(t *testing.T) (folder string) {
 	return folder
 }
 
-// untested returns what is wrong with "folder: test" if there is no such test, or if its package does not read the
-// document. In that case the test would still type the old line after the document changes.
+// untested returns what is wrong with the reference "folder: test": there is no such test, or its package does not read
+// the document and would still type the old line after the document changes. It returns "" if nothing is.
 func untested(path, reference string) string {
 	folder, name, _ := strings.Cut(reference, ": ")
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 	if err != nil {
 		return err.Error()
 	}
-	there, reads := false, false
+	exists, reads := false, false
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err.Error()
 		}
-		there = there || strings.Contains(string(text), "\nfunc "+name+"(t *testing.T)")
+		exists = exists || strings.Contains(string(text), "\nfunc "+name+"(t *testing.T)")
 		reads = reads || strings.Contains(string(text), filepath.Base(path)+`"`)
 	}
 	switch {
-	case !there:
+	case !exists:
 		return fmt.Sprintf("%q is not of the form folder: Test, or there is no such test", reference)
 	case !reads:
 		return fmt.Sprintf("the tests of %s do not read this document: let them type what it says, or say why it is not run", folder)

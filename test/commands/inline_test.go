@@ -15,6 +15,7 @@ import (
 )
 
 var (
+	// inline matches a command in a sentence, untyped a command in a block that no test types.
 	inline  = regexp.MustCompile("`(?:bin/)?((?:scheduler|executor|elasticjob) [^`\n]+)`")
 	untyped = regexp.MustCompile(`(?m)(?:^(?:[A-Z_]+='[^']*' )?(?:bin/)?|/opt/elasticjob/)` +
 		`((?:scheduler|executor|elasticjob) [^#\n]+)`)
@@ -33,24 +34,24 @@ type inlineCommand struct {
 func inlineCommands(pattern *regexp.Regexp, text string) (all []inlineCommand) {
 	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(found[1])
-		ones := []inlineCommand{{words: words[:1]}}
+		variants := []inlineCommand{{words: words[:1]}}
 		rest := words[1:]
 		for len(rest) > 0 && subcommand.MatchString(strings.ReplaceAll(rest[0], "|", "-")) {
 			var next []inlineCommand
-			for _, one := range ones {
+			for _, v := range variants {
 				for choice := range strings.SplitSeq(rest[0], "|") {
-					next = append(next, inlineCommand{words: append(slices.Clone(one.words), choice)})
+					next = append(next, inlineCommand{words: append(slices.Clone(v.words), choice)})
 				}
 			}
-			ones, rest = next, rest[1:]
+			variants, rest = next, rest[1:]
 		}
-		for _, one := range ones {
+		for _, v := range variants {
 			for _, word := range rest {
 				if flag := flagName.FindString(word); flag != "" {
-					one.flags = append(one.flags, flag)
+					v.flags = append(v.flags, flag)
 				}
 			}
-			all = append(all, one)
+			all = append(all, v)
 		}
 	}
 	return all

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,18 +13,18 @@ import (
 type block struct {
 	line     int
 	commands string
-	ends     bool   // end the running commands first
+	ends     bool   // running commands are ended first
 	before   []step // in order
-	notRun   string // the reason if it is not typed here
-	runBy    string // "folder: test" if another test types it
-	stays    string // the address that answers once it is ready, if it keeps running
+	notRun   string // why no test types the block, if none does
+	runBy    string // "folder: test" if another test types the block
+	stays    string // the address that answers once the commands are ready, if they keep running
 	given    string // the input when a command asks
-	exits    int
-	answers  bool   // curl lines, each with an example of its answer
-	writes   string // its output, if the document contains it
+	exits    int    // the exit status
+	answers  bool   // the block has curl lines, each with an example of its answer
+	writes   string // the output that the document shows, if any
 }
 
-// step is typed before a block, and is invisible to readers.
+// step has commands that are typed before a block, and that readers do not see. stays is as in block.
 type step struct{ commands, stays string }
 
 var (
@@ -34,15 +35,16 @@ var (
 // blocksOf parses a document. Its errors contain the line.
 func blocksOf(text string) (all []block, err error) {
 	var next block
-	directed, previous := false, -1
+	directed := false // a comment for the next block was read
+	previous := -1    // the index of the block of commands that only blank lines have followed
 	for at := 0; at < len(text); {
 		rest, line := text[at:], 1+strings.Count(text[:at], "\n")
 		if found := comment.FindStringSubmatch(rest); found != nil {
-			ours, err := next.direct(found[1])
+			applied, err := next.direct(found[1])
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", line, err)
 			}
-			directed = directed || ours
+			directed = directed || applied
 			at += len(found[0])
 		} else if found := fenced(rest); found != nil {
 			behind := previous
@@ -61,8 +63,8 @@ func blocksOf(text string) (all []block, err error) {
 			case found.language == "text" && behind >= 0:
 				all[behind].writes = found.content
 			default:
-				return nil, fmt.Errorf("line %d: no test looks at this code block: a comment before it has to "+
-					"name one, or say why none does", line)
+				return nil, fmt.Errorf("line %d: no test checks this code block: a comment before the block has to "+
+					"name a test, or say why none checks it", line)
 			}
 			at += found.length
 			continue
@@ -72,7 +74,7 @@ func blocksOf(text string) (all []block, err error) {
 		at += len(firstLine(text[at:]))
 	}
 	if directed {
-		return nil, fmt.Errorf("at the end is a comment for commands that never come")
+		return nil, errors.New("no code block follows the last comment for commands")
 	}
 	return all, nil
 }
@@ -104,8 +106,8 @@ func firstLine(text string) string {
 	return text
 }
 
-// direct applies a comment. ours is false if the comment is not for this test.
-func (b *block) direct(said string) (ours bool, err error) {
+// direct applies a comment to the block that follows it. It reports whether the comment is one for these tests.
+func (b *block) direct(said string) (applied bool, err error) {
 	if found := before.FindStringSubmatch(said); found != nil {
 		b.before = append(b.before, step{commands: found[2], stays: found[1]})
 		return true, nil
@@ -155,7 +157,8 @@ var (
 	quoted = regexp.MustCompile(`^"(\\.|[^"\\])*"`)
 )
 
-// missing returns the first line of want that is missing in said, in order.
+// missing returns the first line of want that said does not have after the lines before it; "" if it has all in this
+// order. … in a line stands for any text, and all times are equal.
 func missing(want, said string) string {
 	said = moment.ReplaceAllString(said, "TIME")
 	for line := range strings.Lines(want) {
@@ -172,8 +175,8 @@ func missing(want, said string) string {
 	return ""
 }
 
-// unanswered returns the first field of an example that an answer lacks. It does not compare values, and an empty
-// list has no fields.
+// unanswered returns the first field of an example that an answer lacks; "" if the answer has all, or is an empty
+// list. It does not compare values.
 func unanswered(example, answer string) string {
 	if strings.HasPrefix(answer, "[]") || strings.HasPrefix(answer, `{"rows":[]`) {
 		return ""
@@ -187,7 +190,7 @@ func unanswered(example, answer string) string {
 	return ""
 }
 
-// fields returns the fields of an object, or of the objects in a list, even if … replaces some of them.
+// fields returns the names of the fields of an object, or of the objects in a list, even if … replaces some of them.
 func fields(answer string) (names []string) {
 	depth := 0
 	for len(answer) > 0 {

@@ -28,8 +28,8 @@ func TestBlocksOf(t *testing.T) {
 	for fault, text := range map[string]string{
 		"is none of the comments":      "<!-- not run -->\n```sh\na\n```\n",
 		"stands before something else": "<!-- exits with 1 -->\n```json\n{}\n```\n",
-		"no test looks at this":        "```sh\na\n```\nwords\n```json\n{}\n```\n",
-		"that never come":              "<!-- not run: it hangs -->\n",
+		"no test checks this":          "```sh\na\n```\nwords\n```json\n{}\n```\n",
+		"no code block follows":        "<!-- not run: it hangs -->\n",
 	} {
 		if _, err := blocksOf(text); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("%q: %v, want %q", text, err, fault)

@@ -35,7 +35,7 @@ type sandbox struct {
 var addresses = []string{"127.0.0.1:8899", "127.0.0.1:8900", "127.0.0.1:8080", "127.0.0.1:8090", "127.0.0.1:5050",
 	"127.0.0.1:2181"}
 
-// newSandbox clones the repository, and shares the folder bin of master.
+// newSandbox copies the cloned parts of the repository, and shares the folder bin of master.
 func newSandbox(t testing.TB, master string) *sandbox {
 	t.Helper()
 	s := &sandbox{TB: t, dir: t.TempDir()}
@@ -103,9 +103,9 @@ const helpers = `eventually() { local tried; for tried in $(seq 600); do "$@" >/
 // longest is the timeout of commands that end.
 const longest = 3 * time.Minute
 
-// types types commands, with their input, in the current terminal, and returns their output and exit status. at is
-// their place in the document.
-func (s *sandbox) types(at, commands, given string) (said string, status int) {
+// types runs commands with an input, in the variables and the folder that earlier commands left, and returns their
+// output and exit status. position is their file and line, for messages.
+func (s *sandbox) types(position, commands, input string) (output string, status int) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), longest)
 	defer cancel()
@@ -114,17 +114,17 @@ func (s *sandbox) types(at, commands, given string) (said string, status int) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(given+"\n"), &out, &out
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input+"\n"), &out, &out
 	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		s.Fatalf("%s: it has not ended within %v: %s\nof\n%s", at, longest, &out, commands)
+		s.Fatalf("%s: not ended within %v: %s\nof\n%s", position, longest, &out, commands)
 	case errors.As(err, &exit):
 		return out.String(), exit.ExitCode()
 	case err != nil:
-		s.Fatalf("%s: %v: %s\nof\n%s", at, err, &out, commands)
+		s.Fatalf("%s: %v: %s\nof\n%s", position, err, &out, commands)
 	}
 	return out.String(), 0
 }
@@ -137,7 +137,7 @@ func (s *sandbox) opens(commands, address string) {
 		s.Fatalf("%s answers already, before\n%s", address, commands)
 	}
 	log := filepath.Join(s.dir, fmt.Sprint("terminal-", len(s.terminals)))
-	// With another command after it, the shell does not replace itself by the last command.
+	// The added command keeps the shell from replacing itself by the last command.
 	p, err := child.Start(s.bash(context.Background(), s.text.Replace(commands)+"\n:\n"), log)
 	if err != nil {
 		s.Fatal(err)
@@ -146,7 +146,7 @@ func (s *sandbox) opens(commands, address string) {
 	eventually.Works(s, address+" answers", func() error {
 		select {
 		case <-p.Done():
-			s.Fatalf("it has ended:\n%s\nof\n%s", child.LastWords(log), commands)
+			s.Fatalf("ended before %s answered:\n%s\nof\n%s", address, child.LastWords(log), commands)
 		default:
 		}
 		if err := answers(address); err != nil {
@@ -156,8 +156,8 @@ func (s *sandbox) opens(commands, address string) {
 	})
 }
 
-// answers returns nil once a server is ready: http://… must answer with a status below 500, and the port of tcp://…
-// must be open.
+// answers returns nil if a server is ready: http://… and https://… must answer with a status below 500, and the port of
+// tcp://… must be open.
 func answers(address string) error {
 	if port, tcp := strings.CutPrefix(address, "tcp://"); tcp {
 		conn, err := net.Dial("tcp", port)
@@ -185,7 +185,7 @@ func (s *sandbox) bash(ctx context.Context, script string) *exec.Cmd {
 	return cmd
 }
 
-// goEnvironment returns the variables with which go uses its caches from another home.
+// goEnvironment returns the variables with which go uses this user's caches although HOME differs.
 func goEnvironment(t testing.TB) (env []string) {
 	t.Helper()
 	names := []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB"}
@@ -199,7 +199,7 @@ func goEnvironment(t testing.TB) (env []string) {
 	return append(env, "GOTOOLCHAIN=local")
 }
 
-// copyTree copies a file, or a folder without the files that git ignores in this repository.
+// copyTree copies a file, or a folder without .git and without the folders that builds and tools fill.
 func copyTree(t testing.TB, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {

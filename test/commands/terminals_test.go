@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// patience is how long processes may take to end. A server ends its executors with their tasks, which only root could
-// find otherwise.
+// patience is how long processes may take to end by themselves. A server then ends its executors and their tasks, which
+// may be of other users.
 const patience = 20 * time.Second
 
 // ends ends everything that is running: the processes of terminals, and executors, which outlive their server.
@@ -28,7 +28,7 @@ func (s *sandbox) ends() {
 		case <-terminal.Done():
 		case <-time.After(patience):
 		}
-		// They are stopped first, because running ones could start others.
+		// The descendants are stopped before they are killed, because a running one could start others meanwhile.
 		var below []int
 		for all := descendants(terminal.PID()); len(all) > len(below); all = descendants(terminal.PID()) {
 			below = all
@@ -52,8 +52,8 @@ func (s *sandbox) signal(pids []int, sig syscall.Signal) {
 	}
 }
 
-// descendants returns all descendants of a process. Other users cannot read the working folder of a server, but they
-// can see its parent.
+// descendants returns all descendants of a process. It follows the parents of processes, which it can read of
+// processes of all users, unlike their working folders.
 func descendants(pid int) (all []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	parents := map[int]int{}
@@ -65,16 +65,16 @@ func descendants(pid int) (all []int) {
 		var state string
 		var parent int
 		_, _ = fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent)
-		if one, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			parents[one] = parent
+		if id, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			parents[id] = parent
 		}
 	}
 	generation := []int{pid}
 	for len(generation) > 0 {
 		var next []int
-		for one, parent := range parents {
+		for id, parent := range parents {
 			if slices.Contains(generation, parent) {
-				next = append(next, one)
+				next = append(next, id)
 			}
 		}
 		all = append(all, next...)
