@@ -16,7 +16,7 @@ import (
 const repository = "../.."
 
 // TestCompose: docker-compose.yml is valid for Compose, names only existing files, publishes ports to this machine
-// only and contains no secret. cmd/scheduler checks the flags of our servers.
+// only and contains no secret. A test of cmd/scheduler checks the flags of its schedulers.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	project, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
@@ -37,20 +37,19 @@ func TestCompose(t *testing.T) {
 	published, built := map[string]string{}, map[string]string{}
 	for name, s := range project.Services {
 		if s.Build != nil && !slices.Contains(stages, s.Build.Target) {
-			t.Errorf("%s is built of the Dockerfile's stage %q, of which there is none among %q", name, s.Build.Target,
+			t.Errorf("%s is built of the stage %q, which is none of the Dockerfile's stages %q", name, s.Build.Target,
 				stages)
 		}
 		if s.Build != nil {
 			if built[s.Image] != "" {
-				t.Errorf("%s and %s both build %s, at the same time: one of them should, and the other have its image only",
-					name, built[s.Image], s.Image)
+				t.Errorf("%s and %s both build %s at the same time: only one of them should", name, built[s.Image], s.Image)
 			}
 			built[s.Image] = name
 		}
 		for _, p := range s.Ports {
 			if p.HostIP != "127.0.0.1" || published[p.Published] != "" {
-				t.Errorf("%s publishes %s on %q, where %q is: want a port of its own on 127.0.0.1", name, p.Published,
-					p.HostIP, published[p.Published])
+				t.Errorf("%s publishes port %s on %q: want a port on 127.0.0.1 that no other service publishes (%q does)",
+					name, p.Published, p.HostIP, published[p.Published])
 			}
 			published[p.Published] = name
 		}
@@ -75,8 +74,8 @@ func TestCompose(t *testing.T) {
 	for name, s := range project.Services {
 		if strings.HasPrefix(s.Image, "elasticjob") &&
 			(built[s.Image] == "" || s.Build == nil && s.PullPolicy != types.PullPolicyNever) {
-			t.Errorf("%s has the image %s, which %q builds: want a builder, and that the others do not pull it", name,
-				s.Image, built[s.Image])
+			t.Errorf("%s has the image %s, which %q builds: want a service that builds the image, and that no other "+
+				"service pulls it", name, s.Image, built[s.Image])
 		}
 	}
 }

@@ -91,20 +91,20 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	}
 }
 
-// closeObjects forbids fields that a schema does not name, as test/jsonschema does.
+// closeObjects makes schemas forbid fields that they do not name, unless they say otherwise, as test/jsonschema does.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case []any:
-		for _, one := range v {
-			closeObjects(one)
+		for _, item := range v {
+			closeObjects(item)
 		}
 	case map[string]any:
 		if _, ok := v["properties"].(map[string]any); ok && v["additionalProperties"] == nil {
 			v["additionalProperties"] = false
 		}
-		for name, one := range v {
+		for name, part := range v {
 			if name != "example" {
-				closeObjects(one)
+				closeObjects(part)
 			}
 		}
 	}
@@ -169,7 +169,8 @@ type pair struct {
 	accepted, refused int
 }
 
-// compare compares the implementations for an example, and for the example with each single change.
+// compare compares the implementations for an example, and for the example with each single change. It does nothing
+// for a body without an example.
 func (p *pair) compare(m media, at string) {
 	if m.Schema == nil || m.Example == nil {
 		return
@@ -199,7 +200,8 @@ func (p *pair) agree(own *jsonschema.Schema, standard *complete.Schema, v any, a
 	}
 }
 
-// changes calls do with a value, and with each of its parts, one after the other, removed, added or replaced.
+// changes calls do for a value, and for the value with each single change: a field removed or added, or a part
+// replaced. It makes the changes in v itself, and undoes each after do.
 func changes(v any, do func()) {
 	do()
 	others := []any{nil, true, "", "2026-03-04T05:06:07Z", strings.Repeat("x", 5000), json.Number("-1"),
@@ -207,23 +209,23 @@ func changes(v any, do func()) {
 		map[string]any{"x": "y"}}
 	switch v := v.(type) {
 	case []any:
-		for i, one := range v {
+		for i, item := range v {
 			for _, v[i] = range others {
 				do()
 			}
-			v[i] = one
-			changes(one, do)
+			v[i] = item
+			changes(item, do)
 		}
 	case map[string]any:
-		for name, one := range v {
+		for name, field := range v {
 			delete(v, name)
 			do()
 			for _, other := range others {
 				v[name] = other
 				do()
 			}
-			v[name] = one
-			changes(one, do)
+			v[name] = field
+			changes(field, do)
 		}
 		v["no such field"] = true
 		do()
@@ -231,7 +233,7 @@ func changes(v any, do func()) {
 	}
 }
 
-// TestKeywordsAreReadAlike: values that a complete implementation accepts and rejects for each keyword.
+// TestKeywordsAreReadAlike: for each keyword, both implementations accept and reject the same values.
 func TestKeywordsAreReadAlike(t *testing.T) {
 	t.Parallel()
 	p := pair{T: t}
