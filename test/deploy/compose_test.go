@@ -10,9 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSetupOfCompose runs the first service of docker-compose.yml with a real ZooKeeper: a server accepts the secrets
-// that it creates, they are unchanged after the next start, and Prometheus can read metrics and nothing else with its
-// own.
+// TestSetupOfCompose runs the setup service of docker-compose.yml twice with a real ZooKeeper. The second start does
+// not change the secrets of the first. A server accepts them, and that of Prometheus permits nothing but reading metrics.
 func TestSetupOfCompose(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
@@ -32,7 +31,8 @@ func TestSetupOfCompose(t *testing.T) {
 		for _, name := range []string{"api-token", "zk-digest", "mysql-password", "mysql-root-password", "db-dsn",
 			"grafana-password", "prometheus-token"} {
 			if len(made[name]) < 30 || made[name] != first[name] {
-				t.Errorf("%s has %d bytes, and is as before: %t", name, len(made[name]), made[name] == first[name])
+				t.Errorf("%s has %d bytes, want 30 at least; it is unchanged: %t", name, len(made[name]),
+					made[name] == first[name])
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func TestSetupOfCompose(t *testing.T) {
 	}
 }
 
-// secrets reads the files in a folder, which only their owner may read.
+// secrets reads the files in a folder, and checks that only their owner may read them.
 func secrets(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(dir)

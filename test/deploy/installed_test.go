@@ -75,10 +75,10 @@ spec:
       securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
 `
 
-// installed runs what deploy/kubernetes installs, with only the permissions that it grants: a job is published, runs
-// in a restricted namespace whose user ids the platform assigns and that has a quota on CPU limits, its output is read,
-// and autoscalers see its shards when no node has room. Then the first user is added as in docs/kubernetes.md, after
-// which the API requires a login.
+// installed runs what deploy/kubernetes installs, with only the permissions that it grants. A job runs in a restricted
+// namespace, which has a quota on CPU limits and whose user ids the platform assigns. Its output can be read, and
+// autoscalers see its shards when no node has room. Then the first user is added as in docs/kubernetes.md, after which
+// the API requires a login.
 func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
 	database := mariadb.Start(t)
 	ports, err := child.FreePorts(2)
@@ -118,7 +118,7 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 	})
 
 	url := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
-	asked := func(method, path, body string) (string, error) {
+	try := func(method, path, body string) (string, error) {
 		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
 		if err != nil {
 			return "", err
@@ -135,20 +135,20 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		}
 		return string(text), err
 	}
-	ok := func(method, path, body string) string {
+	request := func(method, path, body string) string { // which must succeed
 		t.Helper()
-		text, err := asked(method, path, body)
+		text, err := try(method, path, body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return text
 	}
-	ok("POST", "/api/app", `{"appName":"my_app","image":"docker.io/local/task:1","bootstrapScript":"/bin/echo I am","cpuCount":0.1,"memoryMB":64}`)
-	ok("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":2,"cpuCount":0.1,"cpuLimit":0.5,"memoryMB":64,"env":{"SECRET":{"value":"hidden","secret":true}}}`)
-	id := strings.Split(ok("POST", "/api/job/my_job/trigger", ""), `"`)[3]
+	request("POST", "/api/app", `{"appName":"my_app","image":"docker.io/local/task:1","bootstrapScript":"/bin/echo I am","cpuCount":0.1,"memoryMB":64}`)
+	request("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":2,"cpuCount":0.1,"cpuLimit":0.5,"memoryMB":64,"env":{"SECRET":{"value":"hidden","secret":true}}}`)
+	id := strings.Split(request("POST", "/api/job/my_job/trigger", ""), `"`)[3]
 	eventually.Works(t, "finish a run", func() error {
 		var run struct{ State string } // of all shards together
-		text, err := asked("GET", "/api/execution/"+id, "")
+		text, err := try("GET", "/api/execution/"+id, "")
 		if err == nil {
 			err = json.Unmarshal([]byte(text), &run)
 		}
@@ -157,9 +157,9 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		}
 		return err
 	})
-	_, task, _ := strings.Cut(ok("GET", "/api/execution/"+id, ""), `"taskId":"`)
+	_, task, _ := strings.Cut(request("GET", "/api/execution/"+id, ""), `"taskId":"`)
 	task, _, _ = strings.Cut(task, `"`)
-	if text := ok("GET", "/api/task/"+task+"/logs", ""); text != "I am\n" {
+	if text := request("GET", "/api/task/"+task+"/logs", ""); text != "I am\n" {
 		t.Errorf("the output of %s is %q", task, text)
 	}
 	if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "-l", "elasticjob/job=my_job", "-o",
@@ -178,8 +178,8 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 	})
 
 	kubectl.Run(t, c, "delete", "-f", "testdata/quota.yaml")
-	ok("PUT", "/api/job/update", `{"jobName":"my_job","cpuCount":1000,"cpuLimit":1000}`)
-	id = strings.Split(ok("POST", "/api/job/my_job/trigger", ""), `"`)[3]
+	request("PUT", "/api/job/update", `{"jobName":"my_job","cpuCount":1000,"cpuLimit":1000}`)
+	id = strings.Split(request("POST", "/api/job/my_job/trigger", ""), `"`)[3]
 	unplaced := func() string {
 		return kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "--field-selector=status.phase=Pending", "-o",
 			`jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="PodScheduled")].reason}{"\n"}{end}`)
@@ -190,8 +190,8 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		}
 		return nil
 	})
-	ok("POST", "/api/execution/"+id+"/kill", "")
-	eventually.Works(t, "show nothing any more", func() error {
+	request("POST", "/api/execution/"+id+"/kill", "")
+	eventually.Works(t, "show the autoscaler nothing after the kill", func() error {
 		if pods := unplaced(); pods != "" {
 			return errors.New(pods)
 		}
@@ -206,8 +206,8 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 	kubectl.Run(t, c, "exec", "-i", "-n", "elasticjob", "deployment/elasticjob", "--", "/opt/elasticjob/scheduler",
 		"user", "add", "ann", "--role", "admin")
 	eventually.Works(t, "close the API", func() error {
-		if text, err := asked("GET", "/api/app/list", ""); err == nil || !strings.Contains(err.Error(), "401") {
-			return fmt.Errorf("it answers %s, %v", text, err)
+		if text, err := try("GET", "/api/app/list", ""); err == nil || !strings.Contains(err.Error(), "401") {
+			return fmt.Errorf("the API answers without a login: %s, %v", text, err)
 		}
 		return nil
 	})

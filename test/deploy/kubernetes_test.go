@@ -51,9 +51,8 @@ func TestOnKubernetes(t *testing.T) {
 
 // asItIs applies the files, and asks the API for the results.
 func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
-	applied := kubectl.Run(t, c, "apply", "-k", manifests)
-	if strings.Contains(applied, "Warning") {
-		t.Errorf("the API warns:\n%s", applied)
+	if out := kubectl.Run(t, c, "apply", "-k", manifests); strings.Contains(out, "Warning") {
+		t.Errorf("the API warns:\n%s", out)
 	}
 
 	t.Run("what the servers may do", func(t *testing.T) { mayDo(t, c) })
@@ -121,12 +120,13 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 			return kubectl.Run(t, c, "get", "deployment", "elasticjob", "-n", "elasticjob", "-o",
 				"jsonpath={.metadata.generation}")
 		}
-		applied := generation()
+		generationBefore := generation()
 		pruned := kubectl.Run(t, c, "apply", "-k", dir, "--prune", "-l", "app.kubernetes.io/part-of=elasticjob",
 			"--prune-allowlist", "core/v1/ConfigMap", "--prune-allowlist", "core/v1/Secret")
-		if left := generated(); len(left) != 2 || strings.Count(pruned, "pruned") != 1 || generation() != applied {
-			t.Errorf("%q are left, and the deployment is of generation %s, not %s:\n%s", left, generation(), applied,
-				pruned)
+		if left := generated(); len(left) != 2 || strings.Count(pruned, "pruned") != 1 ||
+			generation() != generationBefore {
+			t.Errorf("%q are left, and the deployment is of generation %s, not %s:\n%s", left, generation(),
+				generationBefore, pruned)
 		}
 		kubectl.Run(t, c, "apply", "-k", manifests)
 	})
@@ -134,12 +134,12 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 		for _, namespace := range []string{"elasticjob", "elasticjob-jobs"} {
 			out, err := kubectl.Try(t, c, "run", "root", "-n", namespace, "--image="+kubernetesserver.Box.Name)
 			if err == nil || !strings.Contains(out, "violates PodSecurity") {
-				t.Errorf("%s takes it: %v\n%s", namespace, err, out)
+				t.Errorf("%s does not reject an unrestricted pod: %v\n%s", namespace, err, out)
 			}
 		}
 	})
 	t.Run("nothing of the servers where jobs are", func(t *testing.T) {
-		// Users who may publish an app can name all of these in its podTemplate.
+		// Users who may publish an app could name such objects in its podTemplate.
 		for resource, want := range map[string]string{"secrets": "", "serviceaccounts": "serviceaccount/default",
 			"persistentvolumeclaims": ""} {
 			if names := strings.TrimSpace(kubectl.Run(t, c, "get", resource, "-n", "elasticjob-jobs", "-o",
@@ -150,7 +150,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 	})
 }
 
-// mayDo asks, with a token of the servers' account, for their permissions.
+// mayDo checks the permissions of the servers, with a token of their account.
 func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
 	token := c.Token(t, "elasticjob", "elasticjob")
 	const own, servers, other, everywhere = "elasticjob-jobs", "elasticjob", "default", ""
@@ -196,12 +196,12 @@ func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
 		{everywhere, "clusterroles.rbac.authorization.k8s.io", "get create", false},
 	} {
 		for verb := range strings.FieldsSeq(r.verbs) {
-			if may := asked(t, c, token, r.namespace, r.resource, verb); may != r.may {
-				t.Errorf("%s %s in %q: may it: %t, want %t", verb, r.resource, r.namespace, may, r.may)
+			if may := allowed(t, c, token, r.namespace, r.resource, verb); may != r.may {
+				t.Errorf("%s %s in %q: allowed: %t, want %t", verb, r.resource, r.namespace, may, r.may)
 			}
 		}
 	}
-	// In case that table omits something: no rule may contain everything.
+	// The table may omit something, so no rule may allow all verbs or resources.
 	a := c.CallAs(t, token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
 		`{"spec":{"namespace":"elasticjob-jobs"}}`)
 	var said struct {
@@ -214,13 +214,13 @@ func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
 	}
 	for _, rule := range said.Status.ResourceRules {
 		if slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") {
-			t.Errorf("the rule %+v has no bound", rule)
+			t.Errorf("the rule %+v allows everything", rule)
 		}
 	}
 }
 
-// asked asks whether the token's owner has a permission.
-func asked(t *testing.T, c *kubernetesserver.Cluster, token, namespace, resource, verb string) bool {
+// allowed asks the API whether the token's owner has a permission.
+func allowed(t *testing.T, c *kubernetesserver.Cluster, token, namespace, resource, verb string) bool {
 	t.Helper()
 	resource, group, _ := strings.Cut(resource, ".")
 	resource, sub, _ := strings.Cut(resource, "/")
@@ -233,7 +233,7 @@ func asked(t *testing.T, c *kubernetesserver.Cluster, token, namespace, resource
 	a := c.CallAs(t, token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", string(text))
 	var said struct{ Status *struct{ Allowed bool } }
 	if err := json.Unmarshal([]byte(a.Body), &said); err != nil || said.Status == nil {
-		t.Fatalf("may it %s %s: %v %d %s", verb, resource, err, a.Status, a.Body)
+		t.Fatalf("ask whether %s %s is allowed: %v %d %s", verb, resource, err, a.Status, a.Body)
 	}
 	return said.Status.Allowed
 }

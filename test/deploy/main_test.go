@@ -1,5 +1,5 @@
-// Package deploy_test checks the files in deploy/ with the programs that read them: a real nginx, and systemd's own
-// checks.
+// Package deploy_test checks the files in deploy/ with the programs that read them, such as nginx, systemd-analyze and
+// a Kubernetes API server.
 package deploy_test
 
 import (
@@ -16,7 +16,7 @@ var bin system.Binaries
 func TestMain(m *testing.M) {
 	status := system.Main(m, &bin, 2)
 	if kubectlDir != "" {
-		_ = os.RemoveAll(kubectlDir) // it is a temporary folder
+		_ = os.RemoveAll(kubectlDir) // an error leaves only a temporary folder
 	}
 	os.Exit(status)
 }
@@ -42,7 +42,7 @@ func replace(t *testing.T, text string, pairs ...string) string {
 	return text
 }
 
-// program finds a program that may only be in root's PATH.
+// program finds a program that may only be in root's PATH; "" if there is none.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	for _, path := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {

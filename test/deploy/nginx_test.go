@@ -43,13 +43,13 @@ func TestStreamsThroughNginx(t *testing.T) {
 	m.OK("POST", "/api/users", fmt.Sprintf(`{"name":"ann","password":%q,"role":"admin"}`, password))
 	ann := login(t, client, url)
 
-	events, close := stream(t, client, url+"/api/events", ann)
-	defer close()
+	events, closeEvents := stream(t, client, url+"/api/events", ann)
+	defer closeEvents()
 	if line := next(t, events); line == "" {
 		t.Error("the first event is empty")
 	}
-	lines, close := stream(t, client, url+"/api/task/"+task+"/logs?follow=true", ann)
-	defer close()
+	lines, closeLines := stream(t, client, url+"/api/task/"+task+"/logs?follow=true", ann)
+	defer closeLines()
 	if line := next(t, lines); line != "first\n" {
 		t.Errorf("the first line is %q", line)
 	}
@@ -78,8 +78,7 @@ func TestStreamsThroughNginx(t *testing.T) {
 	}
 }
 
-// refusesOtherNames: nginx does not answer requests with another name of the server than in nginx.conf, in TLS or as
-// Host.
+// refusesOtherNames: nginx does not answer requests that name another server than nginx.conf does, in TLS or as Host.
 func refusesOtherNames(t *testing.T, client *http.Client, url string) {
 	t.Helper()
 	for _, c := range []struct{ url, host string }{{strings.Replace(url, "localhost", "127.0.0.1", 1), ""},
@@ -138,8 +137,8 @@ func ask(t *testing.T, client *http.Client, method, url, body string) (status in
 	return answer.StatusCode, string(said)
 }
 
-// nginx starts an nginx in front of the machine's server, with deploy/nginx.conf and other addresses. It returns its
-// address and a client that trusts it.
+// nginx starts an nginx in front of the machine's server, with deploy/nginx.conf and other addresses. It returns a
+// client that trusts the nginx's certificate, and the nginx's URL.
 func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -163,8 +162,8 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 	return client, url
 }
 
-// serve starts an nginx with these servers, in an empty folder, and waits until it answers for the machine's server at
-// url.
+// serve starts an nginx with the servers of site, in the folder dir, and waits until /readyz of the machine's server
+// answers below url.
 func serve(t *testing.T, m *system.Machine, dir, site string, client *http.Client, url string) {
 	t.Helper()
 	path := program(t, "nginx")
@@ -205,7 +204,7 @@ func serve(t *testing.T, m *system.Machine, dir, site string, client *http.Clien
 	})
 }
 
-// TestBelowAPath checks the console and the API behind an nginx that serves them below a path, which it removes from
+// TestBelowAPath checks the console and the API behind an nginx that serves them below a path and removes the path from
 // requests: pages find their files from every depth, logins work, and elasticjob reaches the API.
 func TestBelowAPath(t *testing.T) {
 	t.Parallel()
@@ -241,7 +240,7 @@ func TestBelowAPath(t *testing.T) {
 			t.Errorf("%s: %s %v\n%s", path, page.Status, err, text)
 			continue
 		}
-		script, err := page.Request.URL.Parse(found[1]) // of the address after redirects
+		script, err := page.Request.URL.Parse(found[1]) // relative to the address after redirects
 		if err != nil || !strings.HasPrefix(script.String(), base+"/static/") {
 			t.Errorf("%s: the script is %v, %v", path, script, err)
 			continue
@@ -292,6 +291,7 @@ func accessToken(t *testing.T, client *http.Client, base string) string {
 	return login.AccessToken
 }
 
+// stream starts a GET request with this header and returns the lines of the response as they arrive.
 func stream(t *testing.T, client *http.Client, url, header string) (lines *bufio.Reader, end func()) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestUnits: systemd accepts the units unchanged, and rates their exposure as intended.
+// TestUnits: systemd accepts the units, and rates their exposure as intended.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	analyze := program(t, "systemd-analyze")
@@ -24,7 +24,7 @@ func TestUnits(t *testing.T) {
 		t.Run(unit, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			// The program is not installed on this machine.
+			// The program that the unit names is not installed on this machine.
 			text := replace(t, read(t, filepath.Join("../../deploy/systemd", unit)), "/opt/elasticjob/scheduler",
 				bin.Scheduler())
 			path := filepath.Join(dir, unit)
