@@ -21,7 +21,7 @@ func (r *reader) second(name string) {
 	r.types(folder, r.blocks(filepath.Join(folder, "README.md"))[1])
 }
 
-// untilWrote waits until the output of shard 0 of a daemon matches want.
+// untilWrote waits until the output of shard 0 of a daemon matches want, and returns the match and its groups.
 func (r *reader) untilWrote(job string, want *regexp.Regexp) (found []string) {
 	r.Helper()
 	r.Until(job+" writes "+want.String(), func() string {

@@ -100,7 +100,8 @@ func TestPythonBatch(t *testing.T) {
 	}
 }
 
-// java types the first blocks of the README of java-simple, and returns what the last one wrote and its run.
+// java types these blocks of the README of java-simple. It returns all that they wrote, and the last run that they
+// triggered once it has finished.
 func (r *reader) java(blocks ...int) (said string, e system.Execution) {
 	r.Helper()
 	folder := filepath.Join("examples", "java-simple")

@@ -33,7 +33,7 @@ type reader struct {
 	tmp      string // stands for the README's /tmp
 }
 
-// follow returns a reader.
+// follow returns a reader with everything that the examples need. It replaces the addresses and /tmp of the documents.
 func follow(t *testing.T) *reader {
 	t.Helper()
 	t.Parallel()
@@ -103,7 +103,7 @@ func copyTree(t *testing.T, from, to string) {
 // block matches a block of commands in a README.
 var block = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
-// blocks returns the blocks of a document.
+// blocks returns the blocks of commands in a document of the clone.
 func (r *reader) blocks(document string) []string {
 	r.Helper()
 	text, err := os.ReadFile(filepath.Join(r.clone, document))
@@ -136,7 +136,7 @@ func (r *reader) inGo() []string {
 	return blocksOf(section)
 }
 
-// types types lines in a folder of the clone, in order, and returns their output.
+// types runs lines of commands in a folder of the clone, and returns all that they write. The commands must succeed.
 func (r *reader) types(folder, lines string) string {
 	r.Helper()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", r.replacer.Replace(lines))
@@ -149,7 +149,8 @@ func (r *reader) types(folder, lines string) string {
 	return said.String()
 }
 
-// example types the first or only block of an example's README, and waits for the run that it triggers.
+// example types the first block of an example's README, waits until the run that it triggers has finished, and returns
+// what the commands wrote and the run.
 func (r *reader) example(name string) (said string, e system.Execution) {
 	r.Helper()
 	folder := filepath.Join("examples", name)
@@ -159,7 +160,7 @@ func (r *reader) example(name string) (said string, e system.Execution) {
 
 var executionID = regexp.MustCompile(`\{"executionId":"([^"]+)"\}`)
 
-// triggered waits for the end of the run whose trigger is in said.
+// triggered waits until the run has finished whose id the answer to a trigger in said contains.
 func (r *reader) triggered(said string) system.Execution {
 	r.Helper()
 	found := executionID.FindStringSubmatch(said)
