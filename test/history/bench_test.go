@@ -66,17 +66,18 @@ func BenchmarkScheduleLatency(b *testing.B) {
 	}
 }
 
-const shards, different = 100, 20
+const shards, jobCount = 100, 20 // shards of each job
 
 // leader is a scheduler that leads.
 type leader struct {
 	*scheduler.Scheduler
 	launched chan time.Time // when the last shard of a run was launched
 	end      func(*testing.B)
-	n        int
-	took     []time.Duration
+	n        int             // the number of triggers so far
+	took     []time.Duration // the time from each trigger until its last shard was launched
 }
 
+// lead starts a leader on an empty registry, with the jobs of the benchmark. A nil h records no history.
 func lead(b *testing.B, h scheduler.History) *leader {
 	reg, err := embedded.Open(filepath.Join(b.TempDir(), "registry.db"), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -108,7 +109,7 @@ func lead(b *testing.B, h scheduler.History) *leader {
 	if _, err := l.RegisterApp(ctx, explain.All(), a); err != nil {
 		b.Fatal(err)
 	}
-	for i := range different {
+	for i := range jobCount {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType = fmt.Sprintf("load_%d", i), "app", jobs.Transient
 		j.ShardingTotalCount, j.CPUCount, j.MemoryMB = shards, 0.01, 1
@@ -126,7 +127,7 @@ func (l *leader) second(b *testing.B) {
 	for range 10 {
 		<-tick.C
 		begin := time.Now()
-		if _, err := l.Trigger(b.Context(), explain.All(), fmt.Sprintf("load_%d", l.n%different), ""); err != nil {
+		if _, err := l.Trigger(b.Context(), explain.All(), fmt.Sprintf("load_%d", l.n%jobCount), ""); err != nil {
 			b.Fatal(err)
 		}
 		l.n++

@@ -10,7 +10,7 @@ import (
 
 // TestAnotherLeads: the leader is killed while the database is down. When the database is back, the next leader
 // writes the ends of executions, which are kept in the registry until they are stored (rule H1). Rows that exist only
-// on the disk of the first leader are written when that returns.
+// on the disk of the first leader are written when that server is started again.
 func TestAnotherLeads(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -41,7 +41,7 @@ func TestAnotherLeads(t *testing.T) {
 	}
 	c.StartServer(first, "--db", dsn)
 	h.awaitComplete()
-	c.Until("what only the first's disk had is in the database", func() string {
+	c.Until("the rows on the first leader's disk are in the database", func() string {
 		if got, err := h.query(ends); err != nil || len(got) != len(runs) {
 			return fmt.Sprintf("%d traces of %d ends: %v", len(got), len(runs), err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// TestDatabaseKilledUnderLoad: no row is lost or duplicated whenever the database is killed, and scheduling does not
-// wait for it.
+// TestDatabaseKilledUnderLoad: no row is lost or duplicated whenever the database is killed, and scheduling goes on
+// without the database.
 func TestDatabaseKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -63,19 +63,19 @@ func TestWrongPasswordAndReadOnlyUser(t *testing.T) {
 	do("GRANT SELECT ON " + name + ".* TO late")
 	m.Start()
 	rest := load(m, 2, 2)
-	warned := func(of string) {
+	awaitWarning := func(text string) {
 		t.Helper()
-		m.Until("the server says "+of, func() string {
-			if w := m.OK("GET", "/readyz", ""); !strings.Contains(w, of) {
+		m.Until("the server says "+text, func() string {
+			if w := m.OK("GET", "/readyz", ""); !strings.Contains(w, text) {
 				return w
 			}
 			return ""
 		})
 	}
 	awaitRuns(m, 4)
-	warned("Access denied for user 'late'")
+	awaitWarning("Access denied for user 'late'")
 	do("ALTER USER late IDENTIFIED BY 'right-secret'")
-	warned("command denied")
+	awaitWarning("command denied")
 	awaitRuns(m, 4)
 	do("GRANT ALL ON " + name + ".* TO late")
 	rest()
@@ -87,8 +87,8 @@ func TestWrongPasswordAndReadOnlyUser(t *testing.T) {
 	m.Stop()
 }
 
-// TestServerKilledWithFullOutbox: the next start writes the rows that were on disk when the server was killed.
-func TestServerKilledWithFullOutbox(t *testing.T) {
+// TestServerKilledWithRowsInOutbox: the next start writes the rows that were on disk when the server was killed.
+func TestServerKilledWithRowsInOutbox(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
 	dsn := s.Database(t)
@@ -151,7 +151,7 @@ func TestAsRootOutboxDiskFull(t *testing.T) {
 		t.Errorf("the server does not warn: %s", w)
 	}
 	if !strings.Contains(m.ServerLog(), "history rows lost") {
-		t.Error("the log says nothing of it")
+		t.Error("the log does not say that rows were lost")
 	}
 	s.Restart(t)
 	m.Until("the outbox is empty", func() string {
@@ -164,7 +164,7 @@ func TestAsRootOutboxDiskFull(t *testing.T) {
 	rest()
 	id := m.Trigger("job_0")
 	m.Await(id, "FINISHED")
-	m.Until("a run after it is in the database", func() string {
+	m.Until("a later run is in the database", func() string {
 		if got, err := h.query("SELECT state FROM $JOB_EXECUTION WHERE id = '" + id + "'"); err != nil ||
 			len(got) != 1 || got[0] != "FINISHED" {
 			return fmt.Sprint(got, err)

@@ -25,11 +25,12 @@ type recorded struct {
 	name string
 }
 
+// look returns the history in the database that dsn names.
 func look(t testing.TB, m *system.Machine, s *mariadb.Server, dsn string) *recorded {
 	return &recorded{m, s.Root(t), dsn[strings.LastIndexByte(dsn, '/')+1:]}
 }
 
-// query reads rows as text.
+// query reads rows of one column as text. In the statement, $ stands for the database before the name of a table.
 func (h *recorded) query(query string) (rows []string, err error) {
 	ctx, cancel := context.WithTimeout(h.m.Context(), 10*time.Second)
 	defer cancel()
@@ -48,7 +49,7 @@ func (h *recorded) query(query string) (rows []string, err error) {
 	return rows, found.Err()
 }
 
-// ran returns what the jobs' processes recorded, one line for each run of a shard.
+// ran returns what the jobs' processes recorded: a line for each run of a shard, and a line for each execution.
 func (h *recorded) ran() (runs, executions []string) {
 	h.m.Helper()
 	for _, e := range h.m.Ledger() {
@@ -68,11 +69,12 @@ func (h *recorded) ran() (runs, executions []string) {
 // awaitComplete waits until everything that ran is stored exactly once.
 func (h *recorded) awaitComplete() {
 	h.m.Helper()
-	h.m.Until("what ran is in the database, once", func() string { return h.missing(h.ran()) })
+	h.m.Until("what ran is in the database, once", func() string { return h.difference(h.ran()) })
 }
 
-// missing describes the difference between the database and what ran.
-func (h *recorded) missing(runs, executions []string) string {
+// difference describes how the database differs from what ran; "" if it contains just that. It counts as different
+// while nothing ran.
+func (h *recorded) difference(runs, executions []string) string {
 	for what, want := range map[string][]string{
 		"SELECT CONCAT(execution_id, ' ', sharding_item, ' ', attempt, ' ', state) FROM $JOB_EXECUTION_LOG": runs,
 		"SELECT CONCAT(id, ' ', state) FROM $JOB_EXECUTION":                                                 executions,
@@ -83,15 +85,16 @@ func (h *recorded) missing(runs, executions []string) string {
 		}
 		slices.Sort(got)
 		if len(want) == 0 || !slices.Equal(got, want) {
-			lacks := slices.DeleteFunc(slices.Clone(want), func(w string) bool { return slices.Contains(got, w) })
-			over := slices.DeleteFunc(slices.Clone(got), func(g string) bool { return slices.Contains(want, g) })
-			return fmt.Sprintf("%d rows, want %d; missing %.300q, too many %.300q", len(got), len(want), lacks, over)
+			missing := slices.DeleteFunc(slices.Clone(want), func(w string) bool { return slices.Contains(got, w) })
+			surplus := slices.DeleteFunc(slices.Clone(got), func(g string) bool { return slices.Contains(want, g) })
+			return fmt.Sprintf("%d rows, want %d; missing %.300q, too many %.300q", len(got), len(want), missing,
+				surplus)
 		}
 	}
 	return ""
 }
 
-// load registers jobs that fire each second until rest is called.
+// load registers jobs that fire each second. rest lets them fire no more, and returns when all their runs have ended.
 func load(m *system.Machine, jobs, shards int) (rest func()) {
 	m.App("app", system.Files{"bin/start.sh": system.Ledger}, nil)
 	name := func(i int) string { return fmt.Sprintf("job_%d", i) }
@@ -100,7 +103,7 @@ func load(m *system.Machine, jobs, shards int) (rest func()) {
 	}
 	return func() {
 		m.Helper()
-		for i := range jobs { // running shards end
+		for i := range jobs { // running shards run to their end
 			m.Update(name(i), system.Doc{"cron": "0 0 3 1 1 ?"})
 		}
 		m.Until("everything has ended", func() string {
