@@ -38,14 +38,14 @@ func TestImagesAndCompose(t *testing.T) {
 			said := m.do(ownNetwork, m.podman("run", "--rm", "--network", "none", "--entrypoint",
 				"/opt/elasticjob/scheduler", "localhost/"+image+":dev", "--version")...)
 			if !strings.Contains(said, commit) {
-				t.Errorf("%s says %q, and is made of commit %s", image, said, commit)
+				t.Errorf("the image %s says its version is %q, want commit %s", image, said, commit)
 			}
 		}
 	})
 	m.step("run a job", func() {
 		// All lines are typed in the same shell, because the first one sets TOKEN.
 		said := m.do(ownNetwork, "bash", "-euc", strings.Join(up[1:], "\n")+"\nprintf %s \"$TOKEN\" >"+m.tokenFile())
-		m.awaitFinished(said, nil)
+		m.awaitFinished("after the commands wrote "+said, nil)
 		m.checkMonitoring()
 	})
 	m.step("stop the majority of ZooKeeper", func() {
@@ -56,7 +56,7 @@ func TestImagesAndCompose(t *testing.T) {
 		m.awaitServers()
 	})
 	m.step("kill the leading scheduler", func() {
-		m.awaitFinished("a leader was killed", m.killLeader())
+		m.awaitFinished("after a leader was killed", m.killLeader())
 	})
 	var before state
 	m.step("remove the containers", func() {
@@ -82,7 +82,7 @@ func TestImagesAndCompose(t *testing.T) {
 			}
 		}
 	})
-	m.step("make them again", func() {
+	m.step("recreate the containers", func() {
 		m.do(ownNetwork, "bash", "-euxc", up[0])
 		m.awaitServers()
 		m.until("nothing is lost", 2*time.Minute, func() error {
@@ -93,7 +93,7 @@ func TestImagesAndCompose(t *testing.T) {
 			return err
 		})
 		m.do(ownNetwork, "sh", "-c", m.curl("-f -X POST http://127.0.0.1:8899/api/job/my_job/resume"))
-		m.awaitFinished("the job was resumed", before.Runs)
+		m.awaitFinished("after the job was resumed", before.Runs)
 	})
 	m.step("remove everything", func() {
 		m.do(ownNetwork, "docker", "compose", "down", "--volumes")
@@ -107,7 +107,7 @@ func TestImagesAndCompose(t *testing.T) {
 	})
 }
 
-// step logs how long a part of the test takes.
+// step runs a part of the test, logs how long it takes, and ends the test if that part has failed.
 func (m *machine) step(what string, do func()) {
 	m.Helper()
 	began := time.Now()
@@ -118,7 +118,7 @@ func (m *machine) step(what string, do func()) {
 	}
 }
 
-// documented returns the lines of the block in docs/install.md whose first line has this prefix.
+// documented returns the lines of the block of commands in docs/install.md that begins with this text.
 func (m *machine) documented(begin string) []string {
 	m.Helper()
 	text, err := os.ReadFile(filepath.Join(root(), "docs", "install.md"))
@@ -133,7 +133,7 @@ func (m *machine) documented(begin string) []string {
 	return strings.Split(begin+block, "\n")
 }
 
-// checkImages runs each of the images once, and checks its user.
+// checkImages runs the image of the server, and that of tasks, whose user it checks.
 func (m *machine) checkImages() {
 	for _, run := range []struct {
 		args []string
@@ -180,7 +180,7 @@ func (m *machine) awaitServers() {
 	})
 }
 
-// leader returns the leading server; both must be ready.
+// leader returns the leading server, or "" if none leads. It fails unless both servers are ready.
 func (m *machine) leader() (leader string, err error) {
 	for name, port := range servers {
 		said, err := m.ask("curl", "-sf", "http://127.0.0.1:"+port+"/readyz")
@@ -226,13 +226,13 @@ func (m *machine) finished() (ids []string, err error) {
 	return ids, nil
 }
 
-// awaitFinished waits until a run has finished that is not in before.
-func (m *machine) awaitFinished(said string, before []string) {
+// awaitFinished waits until a run that is not in before has finished. when says for the error when it was awaited.
+func (m *machine) awaitFinished(when string, before []string) {
 	m.Helper()
 	m.until("a run finishes", 3*time.Minute, func() error {
 		ids, err := m.finished()
 		if err == nil && !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(before, id) }) {
-			err = fmt.Errorf("finished are the runs %q only; before: %s", ids, said)
+			err = fmt.Errorf("no other runs than %q have finished %s", ids, when)
 		}
 		return err
 	})
@@ -277,7 +277,7 @@ func (m *machine) checkMonitoring() {
 // state is what must survive the removal of the containers.
 type state struct {
 	App, Job json.RawMessage
-	Runs     []string // those that have finished
+	Runs     []string // the ids of the runs that have finished
 	History  []string // the tasks in the database
 }
 
@@ -301,7 +301,8 @@ func (m *machine) state() (s state, err error) {
 	return s, nil
 }
 
-// missing returns an error about what a later state lacks.
+// missing returns an error about what differs in a later state, or is missing in it. It also fails if s has no runs or
+// no history.
 func (s state) missing(later state) error {
 	if string(s.App) != string(later.App) || string(s.Job) != string(later.Job) {
 		return fmt.Errorf("app and job are %s and %s; before: %s and %s", later.App, later.Job, s.App, s.Job)

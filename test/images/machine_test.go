@@ -26,24 +26,25 @@ import (
 // dir.
 type machine struct {
 	*testing.T
-	ctx     context.Context // ends when the test is interrupted, and a while before its deadline
+	ctx     context.Context // ends when the test is interrupted, or two minutes before its deadline
 	stop    context.CancelFunc
 	dir     string
-	holder  *child.Process
-	pid     int // of the first process in the namespaces
-	cgroups []string
+	holder  *child.Process // unshare, which holds the namespaces
+	pid     int            // of the first process in the namespaces
+	cgroups []string       // podman's cgroups that existed before
 }
 
-// network is where a command runs: the machine's network is for the steps that fetch packages.
+// network is the network that a command uses.
 type network bool
 
 const (
-	ownNetwork  network = false
-	hostNetwork network = true
+	ownNetwork  network = false // that of the namespaces, without access to others
+	hostNetwork network = true  // that of this computer, for steps that fetch packages
 )
 
-// keeper is the first process in the namespaces, and becomes the parent of orphans. The file systems that it mounts
-// hide folders to which podman writes regardless of its store. /etc/resolv.conf may be a link to a file below /run.
+// keeper is the script of the first process in the namespaces, which becomes the parent of orphans. The file systems
+// that it mounts hide folders to which podman writes wherever its store is. It restores the target of /etc/resolv.conf,
+// which may be a file below /run.
 const keeper = `set -e
 resolv=$(readlink -f /etc/resolv.conf)
 cp "$resolv" "$1/resolv.conf"
@@ -109,7 +110,7 @@ func (m *machine) end() {
 		return failed
 	})
 	if left, err := child.Using(m.dir); err != nil || len(left) > 0 {
-		m.Errorf("processes that are left: %v, %v", left, err)
+		m.Errorf("processes that still use %s: %v, %v", m.dir, left, err)
 	}
 }
 
@@ -130,7 +131,7 @@ func podmanCgroups() (groups []string) {
 	return groups
 }
 
-// command returns a command in the namespaces. Its process ends with the test's.
+// command returns a command in the namespaces. Its processes end with the namespaces, at the latest.
 func (m *machine) command(ctx context.Context, on network, args ...string) *exec.Cmd {
 	spaces := []string{"--target", strconv.Itoa(m.pid), "--pid", "--mount"}
 	var environment []string
@@ -173,7 +174,7 @@ func (m *machine) ask(args ...string) (string, error) {
 	return string(out), err
 }
 
-// until repeats try until it returns no error.
+// until repeats try each second until it returns no error. It fails after the time within.
 func (m *machine) until(what string, within time.Duration, try func() error) {
 	m.Helper()
 	poll := time.NewTicker(time.Second)

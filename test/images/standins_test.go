@@ -30,8 +30,8 @@ var standIns = map[string]string{
 	"grafana/grafana:11.6.0":        "grafana",
 }
 
-// makeStandIns creates the images that the Dockerfile and docker-compose.yml name. Only this step needs the machine's
-// network.
+// makeStandIns creates the images that the Dockerfile and docker-compose.yml name. Only this part of the test needs the
+// host's network.
 func (m *machine) makeStandIns() {
 	m.step("make a Debian", func() {
 		debian := filepath.Join(m.dir, "debian")
@@ -59,9 +59,9 @@ func (m *machine) makeStandIns() {
 	})
 }
 
-// makeDocker starts podman's server and writes a command docker, for users and for docker-compose, which uses it to
-// build images and to attach to containers. Builds get modules from the cache of this machine's go command, and have
-// no network.
+// makeDocker starts podman's server and writes a command docker, for the documented commands and for docker-compose.
+// The latter uses the command to build images and to attach to containers. Builds get modules from the cache of this
+// computer's go command, and have no network. makeDocker also starts checkHealth.
 func (m *machine) makeDocker() {
 	// docker-compose 1.29 does not accept the name of a project in the file.
 	text, err := os.ReadFile(filepath.Join(root(), "docker-compose.yml"))
@@ -118,7 +118,7 @@ exec %s "$@"
 	})
 }
 
-// ask sends a request to podman's server.
+// ask sends a request to podman's server, and decodes the response unless into is nil.
 func ask(client *http.Client, path string, into any) error {
 	answer, err := client.Get("http://podman/v4.0.0" + path)
 	if err != nil {
@@ -134,8 +134,8 @@ func ask(client *http.Client, path string, into any) error {
 	return json.NewDecoder(answer.Body).Decode(into)
 }
 
-// checkHealth runs the containers' health checks until the test ends, because podman itself uses timers of systemd
-// for this.
+// checkHealth runs the containers' health checks until the test ends. Podman itself would run them with systemd's
+// timers, which do not exist here.
 func (m *machine) checkHealth(client *http.Client) {
 	pause := time.NewTicker(2 * time.Second)
 	defer pause.Stop()
@@ -143,7 +143,7 @@ func (m *machine) checkHealth(client *http.Client) {
 		var containers []struct {
 			ID string `json:"Id"`
 		}
-		// A container may end during the request; other code waits until the others are healthy.
+		// Errors are ignored: a container may end during the request, and the test waits for healthy ones elsewhere.
 		_ = ask(client, "/libpod/containers/json", &containers)
 		for _, c := range containers {
 			_ = ask(client, "/libpod/containers/"+c.ID+"/healthcheck", nil)
