@@ -21,8 +21,8 @@ import (
 
 const alerts = "deploy/prometheus/alerts.yml"
 
-// TestAlerts: promtool accepts the alerts, and its tests show when they fire and when they do not. Each says what to
-// do, with existing routes.
+// TestAlerts: promtool accepts the alerts, and its tests show when they fire and when they do not. Each alert has a
+// summary and a description, and all routes that alerts name exist.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool(t, "", "check", "rules", filepath.Join(root, alerts))
@@ -36,7 +36,7 @@ func TestAlerts(t *testing.T) {
 	}
 	for _, alert := range found {
 		if !strings.Contains(tests, `alertname="`+alert[1]+`"`) {
-			t.Errorf("no test has %s fire", alert[1])
+			t.Errorf("no test expects the alert %s to fire", alert[1])
 		}
 	}
 	for _, route := range regexp.MustCompile(`GET (/[A-Za-z{}/]+)`).FindAllStringSubmatch(text, -1) {
@@ -74,7 +74,7 @@ func TestDashboard(t *testing.T) {
 			for y := range p.GridPos.H {
 				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
 				if taken[at] != "" || at[0] >= 24 {
-					t.Errorf("panel %s lies upon %s at %v", p.Title, taken[at], at)
+					t.Errorf("panel %s overlaps %q, or leaves the grid, at %v", p.Title, taken[at], at)
 				}
 				taken[at] = p.Title
 			}
@@ -105,13 +105,13 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	for _, document := range documents {
 		for _, name := range names(read(t, document)) {
 			if missing(name) {
-				t.Errorf("%s has %s, the server has not", document, name)
+				t.Errorf("%s names the metric %s, which the server does not have", document, name)
 			}
 		}
 	}
 	for name := range types {
 		if !slices.Contains(names(read(t, "docs/metrics.md")), name) {
-			t.Errorf("docs/metrics.md lacks %s", name)
+			t.Errorf("docs/metrics.md does not name the metric %s", name)
 		}
 	}
 
@@ -119,7 +119,7 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	for _, panel := range readDashboard(t).Panels {
 		for _, target := range panel.Targets {
 			if slices.ContainsFunc(names(target.Expr), func(name string) bool { return types[name] == "" }) {
-				continue // about the history
+				continue // a metric that this server does not have, such as those of the history
 			}
 			query := variables.Replace(target.Expr)
 			m.Until(panel.Title+" shows something", func() string {
@@ -148,7 +148,7 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 			}
 		}
 		if len(rules.Groups) == 0 {
-			return "none is loaded"
+			return "no rules are loaded"
 		}
 		return ""
 	})

@@ -77,7 +77,7 @@ func readDashboard(t *testing.T) dashboard {
 	return d
 }
 
-// names returns the names of our metrics in a text, without the suffixes of a histogram's series.
+// names returns the names of metrics of elasticjob in a text, without the suffixes of a histogram's series.
 func names(text string) []string {
 	all := regexp.MustCompile(`elasticjob_[a-z_]*[a-z]`).FindAllString(text, -1)
 	for i, name := range all {
@@ -89,7 +89,7 @@ func names(text string) []string {
 	return all
 }
 
-// served returns the types of our metrics in a scrape, by name.
+// served returns the types of the metrics of elasticjob in a scrape, by name.
 func served(scrape string) map[string]string {
 	types := map[string]string{}
 	for _, f := range regexp.MustCompile(`(?m)^# TYPE (elasticjob_\S+) (\S+)$`).FindAllStringSubmatch(scrape, -1) {
@@ -98,7 +98,7 @@ func served(scrape string) map[string]string {
 	return types
 }
 
-// work makes a server run a daemon and this many jobs, each once, and one that fails.
+// work makes a server run a daemon, this many jobs once each, and a job that fails.
 func work(m *system.Machine, jobs int) {
 	m.Helper()
 	m.App("a", system.Files{"bin/start.sh": "#!/bin/sh\n[ \"$ELASTICJOB_JOB_NAME\" != bad ]\n"}, nil)

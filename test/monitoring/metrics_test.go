@@ -45,11 +45,12 @@ func TestSeriesAreBounded(t *testing.T) {
 	after := m.OK("GET", "/metrics", "")
 	promtool(t, after, "check", "metrics")
 
-	series := func(scrape string, others bool) (all []string) {
+	series := func(scrape string, ofJobsAndRoutes bool) (all []string) {
 		for line := range strings.Lines(scrape) {
 			name := line[:strings.LastIndex(line, " ")]
 			if strings.HasPrefix(name, "elasticjob_") &&
-				others == (strings.HasPrefix(name, "elasticjob_job_") || strings.HasPrefix(name, "elasticjob_http_")) {
+				ofJobsAndRoutes == (strings.HasPrefix(name, "elasticjob_job_") ||
+					strings.HasPrefix(name, "elasticjob_http_")) {
 				all = append(all, name)
 			}
 		}
@@ -66,7 +67,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		}
 	}
 	if n := len(labels["job_name"]); n != 3 {
-		t.Errorf("numbers of %d jobs: %q", n, labels["job_name"])
+		t.Errorf("there are series of %d jobs, want 3: %q", n, labels["job_name"])
 	}
 	documented := read(t, "docs/api.md")
 	for _, route := range labels["route"] {
