@@ -98,8 +98,8 @@ func (s *sandbox) calls(path string, b block) {
 		if refused := strings.HasPrefix(c.answer, `{"error"`); refused != (status != 0) {
 			s.Errorf("%s:%d: exit status %d: %s\nof\n%s", path, b.line, status, said, c.line)
 		} else if field := unanswered(c.answer, said); field != "" {
-			s.Errorf("%s:%d: the document shows an answer with the field %q, but the answer is\n%s\nof\n%s", path, b.line, field, said,
-				c.line)
+			s.Errorf("%s:%d: the document shows an answer with the field %q, but the answer is\n%s\nof\n%s", path, b.line,
+				field, said, c.line)
 		}
 	}
 }

@@ -156,8 +156,8 @@ func (s *sandbox) opens(commands, address string) {
 	})
 }
 
-// answers returns nil if a server is ready: http://… and https://… must answer with a status below 500, and the port of
-// tcp://… must be open.
+// answers returns nil if a server is ready: http://… and https://… must answer with a status below 500, and the port
+// of tcp://… must be open.
 func answers(address string) error {
 	if port, tcp := strings.CutPrefix(address, "tcp://"); tcp {
 		conn, err := net.Dial("tcp", port)

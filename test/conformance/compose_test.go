@@ -42,7 +42,8 @@ func TestCompose(t *testing.T) {
 		}
 		if s.Build != nil {
 			if built[s.Image] != "" {
-				t.Errorf("%s and %s both build %s at the same time: only one of them should", name, built[s.Image], s.Image)
+				t.Errorf("%s and %s both build %s at the same time: only one of them should", name, built[s.Image],
+					s.Image)
 			}
 			built[s.Image] = name
 		}

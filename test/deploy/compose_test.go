@@ -11,7 +11,8 @@ import (
 )
 
 // TestSetupOfCompose runs the setup service of docker-compose.yml twice with a real ZooKeeper. The second start does
-// not change the secrets of the first. A server accepts them, and that of Prometheus permits nothing but reading metrics.
+// not change the secrets of the first. A server accepts them, and that of Prometheus permits nothing but reading
+// metrics.
 func TestSetupOfCompose(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
