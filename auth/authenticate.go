@@ -14,7 +14,7 @@ import (
 // The formats of tokens. Each begins with its own prefix, by which scanners for leaked secrets recognize it.
 //
 //	ejt_<id, 16 hex digits>_<secret, 64 hex digits>        an API token
-//	ejl_<claims, JSON in base64url>.<HMAC-SHA256, the same>    a login token
+//	ejl_<claims, JSON in base64url>.<HMAC-SHA256 in base64url> a login token
 const (
 	apiTokenPrefix   = "ejt_"
 	loginTokenPrefix = "ejl_"

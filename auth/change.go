@@ -16,9 +16,9 @@ import (
 )
 
 // change applies a change to the stored document. It retries while other processes change the document first, and
-// while the outcome of a write is unknown. apply may be called several times, so it must change nothing but its
-// argument. It may also set variables of its caller, which then have the values of the last call. change returns an
-// error of apply at once.
+// while the outcome of a write is unknown. apply may be called several times, each time with the document that was just
+// read. Besides the document it may set only variables of which the last value counts. change returns an error of apply
+// at once.
 func (a *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

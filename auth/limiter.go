@@ -14,7 +14,8 @@ const (
 	maxWait      = time.Minute
 	// forgetFailures is the time without a failure after which a counter begins at zero again.
 	forgetFailures = 15 * time.Minute
-	// maxCounters and maxTrusted bound the number of entries. Beyond it, the least recently used entry is removed.
+	// maxCounters and maxTrusted are the greatest numbers of entries. Beyond them, the least recently used entry is
+	// removed.
 	maxCounters = 20_000
 	maxTrusted  = 10_000
 )
@@ -93,10 +94,10 @@ func (l *limiter) succeeded(a attempt) {
 		c.failed = 0
 	}
 	l.trusted.put(a.pair, struct{}{})
-	l.undo(a)
+	l.end(a, func(*counter) {})
 }
 
-// undo ends an attempt whose password was not checked.
+// undo ends an attempt without counting a failure. It is for attempts whose password was not checked.
 func (l *limiter) undo(a attempt) { l.end(a, func(*counter) {}) }
 
 // end ends an attempt, and calls record with each of its counters. It removes counters that have become zero.
