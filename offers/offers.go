@@ -89,10 +89,11 @@ type Result struct {
 
 // Unplaced says why items of a demand must wait.
 type Unplaced struct {
+	// Demand is the index of the demand.
 	Demand int
 	// Items are the waiting items.
 	Items []int
-	// Reason is the reason for users. It says which resource the nearest agent lacks, and how much.
+	// Reason is the reason for users. If resources are lacking, it says which the nearest agent lacks, and how much.
 	Reason reason.Reason
 	// Reserved is set if agents were excluded because they are reserved for another demand.
 	Reserved bool
