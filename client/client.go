@@ -62,8 +62,9 @@ type Options struct {
 type Client struct {
 	base  *url.URL
 	token string
-	agent string
-	http  *http.Client
+	// userAgent is the value of the header User-Agent.
+	userAgent string
+	http      *http.Client
 	// retryTimeout limits the time of a request's retries (retry.go). absenceTimeout limits the time for which Watch
 	// and CopyLog wait for the server (watch.go).
 	retryTimeout, absenceTimeout time.Duration
@@ -84,7 +85,7 @@ func New(o Options) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &Client{base: base, token: o.Token, agent: o.UserAgent, retryTimeout: retryTimeout,
+	return &Client{base: base, token: o.Token, userAgent: o.UserAgent, retryTimeout: retryTimeout,
 		absenceTimeout: absenceTimeout,
 		presence:       presence{waiting: o.Waiting}, http: &http.Client{
 			Transport: transport,
@@ -227,7 +228,7 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	for name, value := range map[string]string{"accessToken": c.token, "User-Agent": c.agent,
+	for name, value := range map[string]string{"accessToken": c.token, "User-Agent": c.userAgent,
 		"Idempotency-Key": r.key} {
 		if value != "" {
 			req.Header.Set(name, value)

@@ -16,7 +16,8 @@ type Output struct {
 	Task string
 	// Stream is stdout or stderr. "" means stdout.
 	Stream string
-	// Offset is the number of bytes to skip. If Tail is not 0, the part begins Tail bytes before the end instead.
+	// Offset is the number of bytes to skip. If Tail is greater than 0, the part begins Tail bytes before the end
+	// instead.
 	Offset, Tail int64
 	// Follow continues until the task has ended.
 	Follow bool
@@ -169,7 +170,7 @@ func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened b
 	case log.Size < o.Offset:
 		o.Offset = 0
 		if !o.Follow {
-			return true, nil
+			return true, nil // there is nothing after the offset
 		}
 		return true, c.unreachable(fmt.Errorf("output of %s was emptied", o.Task))
 	case log.Offset > o.Offset && o.Dropped != nil:
