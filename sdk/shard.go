@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sharding is the original's sharding context in JSON.
+// sharding is the sharding context of ElasticJob-Cloud, in JSON.
 type sharding struct {
 	TaskID             string `json:"taskId"`
 	JobName            string `json:"jobName"`
