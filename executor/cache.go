@@ -18,9 +18,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// cacheFolder returns the folder for packages. It is in the agent's work folder, so that all executors of a user on
-// the agent share it, and so that it is in the file system of the sandboxes. If the sandbox's path does not have the
-// form that Mesos gives it, the folder is in the sandbox.
+// cacheFolder returns the folder for packages of the user with this uid. It is in the agent's work folder, so that all
+// executors of a user on the agent share it, and so that it is in the file system of the sandboxes. If the sandbox's
+// path does not have the form that Mesos gives it, the folder is in the sandbox.
 func cacheFolder(sandbox string, user int) string {
 	name := "elasticjob-cache"
 	if user != 0 {
@@ -61,8 +61,8 @@ func packageOpener(as *isolation.Account, hide *isolation.Places) func(path stri
 	}
 }
 
-// explainUnreadable adds to an error about missing permissions which user can't read the package, and what to do. It
-// returns other errors unchanged.
+// explainUnreadable extends an error about missing permissions: it names the user who can't read the package, and says
+// what to do. It returns other errors unchanged.
 func explainUnreadable(as *isolation.Account, err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
@@ -79,8 +79,8 @@ func explainUnreadable(as *isolation.Account, err error) error {
 	return fmt.Errorf("%w: jobs run as user %s, who must be able to read it: make the file readable (chmod o+r), and its folders accessible (chmod o+x)", err, name)
 }
 
-// makeOwned creates a folder that only this user can write to, if it does not exist. It returns an error if other
-// users can write to the folder or its entries: packages that they put there would run as this user.
+// makeOwned creates a folder that only this user can write to, if it does not exist. It returns an error unless the
+// folder and each of its entries pass checkOwned: packages that other users put there would run as this user.
 func makeOwned(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -100,7 +100,7 @@ func makeOwned(dir string) error {
 	return nil
 }
 
-// checkOwned returns an error unless dir is a folder of this user that other users can't write to.
+// checkOwned returns an error unless dir is a folder that belongs to this user and that only this user can write to.
 func checkOwned(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -52,7 +52,7 @@ type Config struct {
 	// RunAs is the user of the tasks' processes, as a name, uid or uid:gid. Empty means the executor's own user; if
 	// that is root, tasks are refused.
 	RunAs string
-	// Hide is what is hidden from the executor and its tasks if both have the same user; nil means nothing.
+	// Hide says which places are hidden from the executor and its tasks if both have the same user; nil means none.
 	Hide *isolation.Places
 	// KeepFailed is how many working folders of failed and timed-out tasks are kept, the newest ones. They are in the
 	// folder "kept" of the sandbox, each under the number that its output has in "tasks".
@@ -66,8 +66,8 @@ type Config struct {
 // DefaultProcesses is the default limit of each task's processes and threads.
 const DefaultProcesses = 4096
 
-// hiddenFromTasks returns the places that are hidden from tasks. These are the places that are hidden from this
-// executor, and also its folders for secrets. It returns nil if nothing is hidden.
+// hiddenFromTasks returns the places that are hidden from tasks: those of Hide, and also the folders for secrets, which
+// the executor itself can see. It returns nil if nothing is hidden, or if the executor runs as root.
 func (c *Config) hiddenFromTasks() *isolation.Places {
 	if c.Hide == nil || os.Geteuid() == 0 {
 		return nil

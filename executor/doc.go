@@ -35,12 +35,12 @@
 // daemon's shard is drained when a file says so. The executor is its own supervisor (supervisor.Inside): no task
 // can kill the first process of the container, and everything ends with it.
 //
-// A container can be started a second time although its pod says Never: by a kubelet whose container runtime was
-// killed during the first start. The second container starts an unfinished fetch from the beginning. It does not
-// begin a task again that the first one had begun: before a process is started, a request is sent or a daemon's
-// shard fires, a marker is written to disk in the pod's folder, which outlives containers (container/begun.go). If
-// the marker exists, the second container runs nothing and reports that the task may have run, as after the loss of a
-// supervisor. A job that removes the marker gives up this protection.
+// A container can be started a second time although its pod has the restart policy Never: by a kubelet whose
+// container runtime was killed during the first start. The second container repeats an unfinished fetch from the
+// beginning. But it never runs a task that the first container may have run: before the first process is started, the
+// first request is sent or a daemon's shard fires, a marker is written to disk in the pod's folder, which outlives
+// containers (container/begun.go). If the marker exists, the second container runs nothing and reports that the task
+// may have run, as after the loss of a supervisor. A job that removes the marker gives up this protection.
 //
 // If an app has its own image, an init container of the project's image first fetches and unpacks the package, and
 // copies this program for the app's image (podprepare.go).
@@ -65,10 +65,10 @@
 // belong to root; tasks have them open for writing. An executor that runs as root without --run-as refuses tasks.
 //
 // The /proc entries of an executor and its supervisor are closed to tasks. If tasks run as the executor's user and
-// the agent is that of scheduler --local, the data folder is hidden (HiddenFrom). The executor sees of it only the
-// sandbox, the cache and the folder of secrets, without those of other apps; tasks see only the sandbox and the
-// cache. So if a task replaces one of the executor's files by a link, the executor reaches by the link only what the
-// task can reach itself.
+// the agent is that of scheduler --local, the server's data folder is hidden (HiddenFrom). The executor sees of it
+// only the sandbox, the cache and the folders for secrets, without the secrets of other apps; tasks see only the
+// sandbox and the cache. So if a task replaces one of the executor's files by a link, the link leads the executor to
+// nothing that is hidden from the task, except for secrets of the task's own app.
 //
 // An executor of --local trusts only the agent that started it, because a task can listen on the agent's port while
 // the agent is down: it has that agent's authority in ELASTICJOB_MESOS_CA. Every executor is for one app, which its
@@ -79,9 +79,10 @@
 // Tasks run without a control group of their own. A malicious task can do to the app's other tasks on this agent,
 // and without --run-as to the executor, what its user can:
 //
-//   - Kill the supervisor or the executor: all tasks of this executor end, with that reason if the executor
-//     survives to report it. Processes that had left the executor's session are killed too, unless both are killed
-//     at once; the agent kills those that had not left it. A stopped supervisor or executor is continued.
+//   - Kill the supervisor or the executor: all tasks of this executor end. An executor that survives reports the
+//     reason. The survivor also kills processes that had left the executor's session. If a task kills both at once,
+//     the agent kills only the processes that are still in that session. If a task stops one of them (SIGSTOP), the
+//     other continues it.
 //   - Drop the group, the session, the marker in the environment and the resource limit by which its processes are
 //     recognized: such a process is found only when no other task of this executor runs.
 //   - Use all memory of the container and, as root, any number of processes. For other users each task has a limit
@@ -92,7 +93,7 @@
 //     ahead, and more on a busy machine. Files in other places are not limited; the task's TMPDIR and working
 //     folder are removed when it ends.
 //   - Change files of the executor's user, such as other tasks' output and kept packages. A changed package is
-//     detected before its next use, and replaced (pack/inventory.go). Another executor does not detect it if the
-//     task also changed the records of the cache. A pipe or a link in the place of output is removed, or fails the
-//     one task whose output it should be.
+//     detected before its next use, and replaced (pack/inventory.go). Another executor does not detect the change if
+//     the task also changed the records of the cache. If a task puts a pipe or a link in the place of an output file,
+//     that is removed, or only the task whose output file it replaces fails.
 package executor

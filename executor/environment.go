@@ -21,7 +21,8 @@ import (
 var ErrNoAgent = errors.New("not started by an agent")
 
 // FromEnvironment reads the configuration that a Mesos agent puts into the environment. The error is ErrNoAgent if the
-// environment has no part of it. Any other error lists everything that is missing or wrong.
+// environment has neither the agent's address nor the ids of framework and executor. Any other error lists everything
+// that is missing or wrong.
 func FromEnvironment(getenv func(string) string) (Config, error) {
 	if getenv("MESOS_AGENT_ENDPOINT") == "" && getenv("MESOS_FRAMEWORK_ID") == "" &&
 		getenv("MESOS_EXECUTOR_ID") == "" {

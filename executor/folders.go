@@ -22,7 +22,7 @@ const (
 // user, and the executor touches their content only with that user's rights. The sandbox itself belongs to the
 // executor; the tasks' user may pass through it.
 func makeFolders(config Config, as *isolation.Account) error {
-	if config.container != nil { // one task has so few files that makeSpread would be of no use
+	if config.container != nil { // the files of one task are too few for makeSpread to be worth it
 		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
 			makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
 			return fmt.Errorf("create the folder for the task: %w", err)
@@ -31,7 +31,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 	}
 	folders := []string{output.Folder, temporariesFolder, workFoldersFolder}
 	if as != nil {
-		folders = append(folders, keptFolder) // that user can't create it
+		folders = append(folders, keptFolder) // the tasks' user could not create it in the executor's sandbox
 	}
 	err := allowTraversal(config.Sandbox, as)
 	for _, folder := range folders {
@@ -58,7 +58,8 @@ func makeFolder(parent, name string) error {
 	return nil
 }
 
-// allowTraversal allows a user, besides the owner and root, to pass through a folder of the executor.
+// allowTraversal allows the account, by its group, to pass through a folder of the executor. It closes the folder to all
+// other users. Without an account it does nothing.
 func allowTraversal(folder string, as *isolation.Account) error {
 	if as == nil {
 		return nil

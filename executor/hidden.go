@@ -13,12 +13,12 @@ import (
 )
 
 // HideVariable is the variable in an executor's environment that says what is hidden from the executor and its tasks,
-// as isolation.Places in JSON. The process that starts the executor must hide that, as HiddenFrom says.
+// as isolation.Places in JSON. The process that starts the executor must hide the places that HiddenFrom returns.
 const HideVariable = "ELASTICJOB_HIDE"
 
 // HiddenFrom returns what is hidden from an app's executor with this sandbox, for the start of that executor
-// (isolation.Places.Start). Of the hidden folder the executor keeps its sandbox, its package cache and the folders
-// for secrets, without those of other apps. The executor in turn hides the folders for secrets from its tasks.
+// (isolation.Places.Start). Of the hidden folder the executor still sees its sandbox, its package cache and the folders
+// for secrets, without the secrets of other apps. The executor in turn hides the folders for secrets from its tasks.
 // HiddenFrom creates the cache and the app's own folders for secrets, because the executor could neither create nor
 // see them later. If only the operator may write to the folders for secrets, the executor starts without a folder
 // of its app.

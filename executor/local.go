@@ -88,7 +88,7 @@ func signalNumber(name string) int {
 }
 
 // RunLocal runs one task, and returns when no process of the task is left. When ctx ends, the task is killed with its
-// grace. The error says why the task could not be run at all.
+// grace. An error says why there is no outcome: the task could not be run, or did not end within its grace.
 func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	grace := time.Duration(l.Task.KillGraceMillis) * time.Millisecond
 	config := Config{
@@ -134,7 +134,7 @@ type localAgent struct {
 	task     string
 	timeout  time.Duration
 	progress func(wire.Progress)
-	events   chan *executor.Event // has capacity for all events that are ever sent
+	events   chan *executor.Event // a send waits only if the executor is many events behind
 
 	mu       sync.Mutex
 	running  *time.Timer // the timeout, which starts at the first RUNNING

@@ -135,7 +135,7 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 	isInside := !path.IsAbs(name) && relErr == nil && filepath.IsLocal(inside) && statErr == nil &&
 		info.Mode().IsRegular()
 	outside := pack.Outside(root, name)
-	rootKnown := true // false if the first word is wrong in a way that leaves the folder of the other words open
+	rootKnown := true // false if the first word may be meant for another folder than root, and so the other words too
 	switch {
 	case !path.IsAbs(name) && outside != "":
 		// The file is one of the agents. This server may have such a file too, but must not read it for this user.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/tasks"
@@ -106,5 +105,3 @@ func (p Pod) WriteMessage(e Ending) error {
 	}
 	return nil
 }
-
-var _ agent.API = (*podAgent)(nil)

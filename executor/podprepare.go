@@ -39,8 +39,8 @@ func (p Pod) Prepare(ctx context.Context, log *slog.Logger) Ending {
 	return Ending{Finished: true, Status: wire.Status{PackageSHA256: sum}}
 }
 
-// fetch moves the package to its place in the pod's folder and returns its checksum. Without a package it does
-// nothing.
+// fetch fetches the package into its place in the pod's folder, unless it is already there, and returns the package's
+// checksum. Without a package it does nothing.
 func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error) {
 	if p.Task.Package.URL == "" {
 		return "", nil

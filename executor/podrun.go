@@ -68,7 +68,7 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 		return NotStarted(cmp.Or(err, errors.New("the task did not end in time, and was killed")))
 	}
 	if ending.Status.Run == nil {
-		ending.Status.Run = a.last
+		ending.Status.Run = a.lastRun
 	}
 	return ending
 }
@@ -105,14 +105,17 @@ type podAgent struct {
 	output *output.Streams
 	log    *slog.Logger
 
-	mu       sync.Mutex
-	fetching bool
-	last     *wire.Run
-	progress time.Time // the time of the newest progress that was written
+	recordMu       sync.Mutex
+	fetching       bool      // the last update was of a task whose package is being fetched
+	lastRun        *wire.Run // the last run of a daemon's shard
+	recordProgress time.Time // the time of the newest progress that was written
 }
 
-// Update writes the record of an update, if it needs one. A failed write is not repeated: it means that no reader of
-// the output is left. The exit status and the termination message still report the end.
+var _ agent.API = (*podAgent)(nil)
+
+// Update acknowledges an update. Before that, it writes a record of the update if the fetch begins or ends with it, or
+// if it reports a run. A failed write is not repeated: it means that no reader of the output is left. The exit status
+// and the termination message still report the end.
 func (a *podAgent) Update(ctx context.Context, u agent.Update) error {
 	if err := a.record(u); err != nil {
 		a.log.Warn("update not written to the container's output", "error", err)
@@ -121,11 +124,11 @@ func (a *podAgent) Update(ctx context.Context, u agent.Update) error {
 }
 
 func (a *podAgent) record(u agent.Update) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.recordMu.Lock()
+	defer a.recordMu.Unlock()
 	status, _ := wire.DecodeStatus(u.Data)
 	if status.Run != nil {
-		a.last = status.Run
+		a.lastRun = status.Run
 	}
 	fetching := status.Phase == wire.PhaseFetch
 	if u.State.Terminal() || status.Run == nil && fetching == a.fetching {
@@ -135,14 +138,15 @@ func (a *podAgent) record(u agent.Update) error {
 	return a.output.Record(wire.PodRecord{Status: &status})
 }
 
-// Message writes new progress. The totals of daemons are in the records of their runs.
+// Message writes a report that has new progress. A report without progress, such as the totals of a daemon's shard, is
+// not written: the records of the runs have these totals, too.
 func (a *podAgent) Message(_ context.Context, data []byte) error {
 	report, _ := wire.DecodeReport(data)
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.recordMu.Lock()
+	defer a.recordMu.Unlock()
 	for _, t := range report.Tasks {
-		if t.Progress != nil && t.Progress.At.After(a.progress) {
-			a.progress = t.Progress.At
+		if t.Progress != nil && t.Progress.At.After(a.recordProgress) {
+			a.recordProgress = t.Progress.At
 			return a.output.Record(wire.PodRecord{Report: &report})
 		}
 	}

@@ -45,7 +45,7 @@ func runWith(ctx context.Context, config Config, api agent.API, log *slog.Logger
 	}
 	var as *isolation.Account
 	var refusal error            // why the executor refuses all tasks; nil if it accepts them
-	if config.container == nil { // in a pod, image and pod define the user
+	if config.container == nil { // in a pod, the pod and the image define the user
 		as, refusal = isolation.AccountFor(config.RunAs, os.Geteuid())
 	}
 	store, err := openStore(&config, as, log)
@@ -69,57 +69,57 @@ func runWith(ctx context.Context, config Config, api agent.API, log *slog.Logger
 	if refusal != nil {
 		log.Error("tasks refused", "error", refusal)
 	}
-	supervised, err := launchSupervisor(config)
+	supervisorClient, err := launchSupervisor(config)
 	if err != nil {
 		return err
 	}
 	orphaned := make(chan struct{}) // closed when the supervisor has ended and its processes were killed
-	var left []int                  // processes that could not be killed; valid once orphaned is closed
+	var unkilled []int              // processes that could not be killed; valid once orphaned is closed
 	ledger, outputs := agent.NewLedger(), newOutput(config, as, log)
-	works := workdir.New(workdir.Options{
+	workFolders := workdir.New(workdir.Options{
 		Sandbox: sandbox, Dir: workFoldersFolder, Kept: keptFolder, As: as, Log: log,
 	})
-	holding := lease.Options{Log: log}
-	if config.container == nil { // a pod has no agent
-		holding.Send = api.Message
+	leaseOptions := lease.Options{Log: log}
+	if config.container == nil { // in a pod there is no agent to send to
+		leaseOptions.Send = api.Message
 	}
-	leases := lease.New(holding)
-	all := tasks.New(tasks.Options{
+	leases := lease.New(leaseOptions)
+	taskSet := tasks.New(tasks.Options{
 		App: config.App, AgentSandbox: config.AgentSandbox, Processes: config.Processes, Container: config.container,
-		As: as, Refuses: refusal, Base: config.container.Environment(launch.BaseEnvironment(as)),
-		References: launch.NewReferences(config.Secrets, os.LookupEnv), Supervisor: supervised,
+		As: as, Refusal: refusal, Base: config.container.Environment(launch.BaseEnvironment(as)),
+		References: launch.NewReferences(config.Secrets, os.LookupEnv), Supervisor: supervisorClient,
 		Leases:     leases,
-		LeftBehind: func() []int { <-orphaned; return left },
+		LeftBehind: func() []int { <-orphaned; return unkilled },
 		Store:      store, Ledger: ledger, Outputs: outputs,
 		Temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
-		Works:       works, KeepFailed: config.KeepFailed, Kept: keptFolder, KeepSucceeded: config.keepSucceeded,
+		Works:       workFolders, KeepFailed: config.KeepFailed, Kept: keptFolder, KeepSucceeded: config.keepSucceeded,
 		Log: log,
 	})
-	s := &session{config: config, log: log, agent: api, ledger: ledger, tasks: all, leases: leases}
+	s := &session{config: config, log: log, agent: api, ledger: ledger, tasks: taskSet, leases: leases}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
 	defer func() {
 		// The order matters: tasks end only after their processes have ended, and the goroutines that serve tasks
 		// must run until all tasks have ended.
-		all.KillAll(0, "the executor ended")
-		_ = supervised.Close()
-		all.Wait()
-		works.RemoveAll() // sandboxes are kept for long, and the links in them take disk space
+		taskSet.KillAll(0, "the executor ended")
+		_ = supervisorClient.Close()
+		taskSet.Wait()
+		workFolders.RemoveAll() // sandboxes are kept for long, and the links in them take disk space
 		stop()
 		ledger.Close()
 		helpers.Wait()
 	}()
 	helpers.Go(func() {
-		<-supervised.Lost()
-		_ = supervised.Close() // reaps the supervisor, so that all remaining children are processes that it left behind
-		left = supervised.KillChildren(orphanKillTimeout)
+		<-supervisorClient.Lost()
+		_ = supervisorClient.Close() // reaps the supervisor, so that all remaining children are processes that it left behind
+		unkilled = supervisorClient.KillChildren(orphanKillTimeout)
 		close(orphaned)
 	})
 	for range senders {
 		helpers.Go(func() { s.send(background) })
 	}
 	helpers.Go(func() { outputs.Watch(background) })
-	helpers.Go(func() { all.Serve(background, api) })
+	helpers.Go(func() { taskSet.Serve(background, api) })
 	shutdown := make(chan struct{})
 	away := make(chan error, 1)
 	helpers.Go(func() { away <- s.listen(background, shutdown) })
@@ -127,15 +127,15 @@ func runWith(ctx context.Context, config Config, api agent.API, log *slog.Logger
 		log.Warn("agent's certificate not verified: no CA is configured, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not require it")
 	}
 	log.Info("executor started", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox,
-		"pid", os.Getpid(), "supervisor", supervised.PID())
+		"pid", os.Getpid(), "supervisor", supervisorClient.PID())
 
 	select {
 	case err := <-away:
 		return err
-	case <-supervised.Lost():
+	case <-supervisorClient.Lost():
 		<-orphaned
-		all.KillAll(0, "the executor ended")
-		all.Wait()
+		taskSet.KillAll(0, "the executor ended")
+		taskSet.Wait()
 		s.flushWithin(time.Second)
 		return ErrSupervisorEnded
 	case <-shutdown:

@@ -32,7 +32,7 @@ func makeSpread(parent, name string) error {
 	return errors.Join(os.Chmod(temporary, 0o755), os.Rename(temporary, path))
 }
 
-// markTop sets the flag on a folder, if its file system has it, until reset is called.
+// markTop sets the flag topDirectory on a folder, if its file system supports the flag, until reset is called.
 func markTop(path string) (reset func()) {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -40,10 +40,10 @@ func markTop(path string) (reset func()) {
 	}
 	fd := int(dir.Fd())
 	flags, err := unix.IoctlGetUint32(fd, unix.FS_IOC_GETFLAGS)
-	set := err == nil && flags&topDirectory == 0 && unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS,
+	isSet := err == nil && flags&topDirectory == 0 && unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS,
 		int(flags|topDirectory)) == nil
 	return func() {
-		if set {
+		if isSet {
 			_ = unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags))
 		}
 		_ = dir.Close()

@@ -13,8 +13,8 @@ import (
 // belongs to root, and executors of other users can't create a folder in it. The user that tasks run as may read the
 // cache. openStore sets config.Cache to the folder that it has opened.
 func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.Store, error) {
-	own := privateCache(config.Sandbox)
-	if as != nil && config.Cache != own {
+	private := privateCache(config.Sandbox)
+	if as != nil && config.Cache != private {
 		config.Cache += "-for-" + strconv.Itoa(int(as.UID)) // other users must not share this user's packages
 	}
 	err := makeOwned(config.Cache)
@@ -22,9 +22,9 @@ func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.S
 		err = allowTraversal(config.Cache, as)
 	}
 	if err != nil {
-		config.Cache = own
+		config.Cache = private
 		log.Warn("shared package cache not usable: packages are cached in the sandbox, for this executor only",
-			"cache", own, "error", err)
+			"cache", private, "error", err)
 	}
 	store, err := pack.Open(config.Cache, filepath.Join(config.Sandbox, "packages"), config.Package, log)
 	if err != nil {

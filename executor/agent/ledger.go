@@ -250,7 +250,8 @@ func (l *Ledger) Disconnect() {
 	l.changed.Broadcast()
 }
 
-// Acknowledge removes an update, and its task if the update is terminal.
+// Acknowledge removes an update, and its task if the update is terminal. It ignores an update that the ledger does not
+// have.
 func (l *Ledger) Acknowledge(id string, uuid []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

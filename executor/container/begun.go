@@ -12,13 +12,13 @@ import (
 // If a kubelet's container runtime is killed while it starts a container, the kubelet does not know that the container
 // started. It then starts the container a second time, whatever the pod's restartPolicy. A marker file that outlives
 // the pod's containers (Pod.Begun) keeps the second container from running the task again (promise 2). The marker is
-// created and synced to disk before the task's process is started or its request is sent. If the container ends
-// between the two, the task counts as begun.
+// created and synced to disk before the task's process is started or its request is sent. If the container ends after
+// the one and before the other, the task counts as begun.
 
 // ErrBegun means that another container of this pod has begun the task already.
 var ErrBegun = errors.New("its container was started a second time, and ran nothing: the first start had already begun the task, and its outcome is unknown")
 
-// CheckBegun returns nil unless the marker exists. The error wraps ErrBegun and says when the task began.
+// CheckBegun returns an error if the marker exists: it wraps ErrBegun and says when the task began.
 func CheckBegun(marker string) error {
 	info, err := os.Lstat(marker)
 	if err != nil {

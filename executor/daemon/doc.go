@@ -10,8 +10,8 @@
 //   - A shard has one run at a time. It is busy from a fire until the last attempt of the fire's run has ended,
 //     including the waits between attempts. Fires in that time are queued with misfire, and skipped without it.
 //   - A fire is run at most once, whatever the wall clock does: the fire cursor goes back only after a leap, and
-//     package cursor remembers the fires that were made since. If the clock jumped, or the machine stood still, fires that are
-//     overdue by more than a minute are skipped.
+//     package cursor remembers the fires since the leap. If the clock jumped, or the machine stood still, fires that
+//     are overdue by more than a minute are skipped.
 //   - The end of a run is always reported if the run failed or its begin was reported, except while too many updates
 //     are unacknowledged.
 //

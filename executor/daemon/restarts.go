@@ -3,8 +3,8 @@ package daemon
 import "time"
 
 // Restarts decides when a resident process that has ended is started again: at once after the first end, then after
-// longer and longer waits, until a process lives for maxBackoff or answers a run. The zero value is for a process that
-// has never ended.
+// waits that double. Once a process has lived for maxBackoff or answered a run, the next end counts as the first. The
+// zero value is for a process that has never ended.
 type Restarts struct{ ended int }
 
 // Ended records the end of a process and how long it has lived, and returns the wait before its restart.

@@ -268,7 +268,8 @@ func (s *Shard) Began(now Moment) {
 	}
 }
 
-// Ended records the end of the current run.
+// Ended records the end of the current run. It does nothing if there is no run that could end: while the shard is idle
+// or backing off.
 func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	if s.phase != waiting && s.phase != running {
 		return d

@@ -275,7 +275,8 @@ func (l *requestLimits) recordTimeout(err error) error {
 	return err
 }
 
-// explain returns an error, which users see, that says why a request failed. event says what has failed.
+// explain says why a request failed; users see this error. If ctx has ended, explain returns ctx's cause. event says
+// what has failed.
 func (l *requestLimits) explain(ctx context.Context, address *url.URL, err error, event string) error {
 	if why := context.Cause(ctx); why != nil {
 		return why

@@ -55,9 +55,10 @@ func Lookup(name string) (*Account, error) {
 	return a, nil
 }
 
-// AccountFor returns the account for the processes of jobs. name is its name or uid, and uid is that of this process.
-// It returns nil if jobs run as the user of this process. If this process is root's and name is empty, it returns an
-// error, so that jobs do not run as root by accident; the name "root" allows that.
+// AccountFor returns the account for the processes of jobs. name is the account's name, uid or uid:gid, and uid is the
+// uid of this process. AccountFor returns nil if jobs run as the user of this process. If uid is root's and name is
+// empty, it returns an error, so that jobs do not run as root by accident; the name "root" allows that. It also returns
+// an error for another account if uid is not root's.
 func AccountFor(name string, uid int) (*Account, error) {
 	if name == "" {
 		if uid == 0 {

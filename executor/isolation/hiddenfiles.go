@@ -84,8 +84,9 @@ func (p Places) hideFiles(folder string) error {
 	return os.Remove(empty.Name())
 }
 
-// hideFile mounts the empty file on the file with a name, unless that file is in the hidden folder or already hidden
-// under another name.
+// hideFile mounts the empty file on the file called name. It does nothing if that file does not exist, is in the hidden
+// folder, or is already hidden under another name. It returns errFileMoved if the file must have an identity and name
+// refers to another file or to none.
 func (p Places) hideFile(name, folder string, empty *os.File) error {
 	id, hasID := p.FileIDs[name]
 	path, err := filepath.EvalSymlinks(name)

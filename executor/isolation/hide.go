@@ -27,10 +27,11 @@ import (
 // only the numbers of that process's descriptors. If a process outside replaces a hidden file by another file, with a
 // rename, the new file is visible. In the hidden folder everything stays hidden.
 //
-// Executors are in the namespace of their tasks. So if a task replaces one of the executor's files by a link, the
-// executor reaches by the link only what the task can reach itself. A process in the namespace can't rename a folder
-// on the way to a hidden place. Otherwise the next program would hide an empty folder of that name, and see the hidden
-// folder under its new name. The same holds for fixed files, which a process outside will execute by name.
+// Executors are in such a namespace, too. Their tasks are in one that hides the same places and the folders for
+// secrets. So if a task replaces one of the executor's files by a link, the link leads the executor to no hidden file
+// but the secrets of its own app. A process in the namespace can't rename a folder on the way to a hidden place.
+// Otherwise the next program would hide an empty folder of that name, and see the hidden folder under its new name.
+// Nor can it rename a folder on the way to a fixed file, which a process outside will execute by name.
 type Places struct {
 	Folder string `json:"folder,omitempty"`
 	// FolderID, if not zero, identifies the folder that must be at Folder. If another folder is there, the start

@@ -113,8 +113,9 @@ func mountOf(path string) uint64 {
 	return stat.Mnt_id
 }
 
-// showOnly replaces the parent of the folder with a name by a folder that contains only that folder. Both are
-// read-only. It ignores a name that leads out of the hidden folder.
+// showOnly makes the folder called name the only visible entry of its parent. Both are read-only. If there is no such
+// folder in the hidden folder, the parent is empty. showOnly does nothing if the parent itself does not exist or is not
+// in the hidden folder.
 func showOnly(name, hidden string) error {
 	inside := func(name string) (path string, ok bool, err error) {
 		path, err = filepath.EvalSymlinks(name)

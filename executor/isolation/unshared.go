@@ -74,7 +74,7 @@ func ParseIDs(text string) (a *Account, ok bool) {
 }
 
 // assigned reports whether the machine assigns the id to a user, a group or a user's containers. If a directory
-// service does not answer, the id counts as unassigned there, because by convention the range is.
+// service does not answer, the id counts as unassigned there, because by convention nothing assigns ids of the range.
 func assigned(etc string, id uint32) bool {
 	isID := func(fields []string) bool { return len(fields) > 2 && fields[2] == strconv.Itoa(int(id)) }
 	hasID := func(fields []string) bool { return inRange(fields, id) }

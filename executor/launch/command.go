@@ -130,8 +130,8 @@ func Head(file string) string {
 	return string(text)
 }
 
-// ExplainStart returns an error, which users see, that says why the system refused to start a file. It reads the file
-// with the rights of the account as which the program would have run.
+// ExplainStart says why the system refused to start a file. Users see this error. ExplainStart reads the file with the
+// rights of the account as which the program would have run.
 func ExplainStart(file, name string, refused *supervisor.StartError, as *isolation.Account) error {
 	return as.Do(func() error { return explainStart(file, name, refused) })
 }
@@ -165,8 +165,8 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 	return fmt.Errorf("start command %q: %s", name, why)
 }
 
-// findSimilar returns the files below root with names similar to name, the most similar first. It also returns a few
-// of all files; more reports whether there are others.
+// findSimilar returns the files below root with names similar to name, the most similar first. It also returns the
+// first five of all files; more reports whether there may be others. It looks at 5,000 files and folders at most.
 func findSimilar(root, name string) (found, files []string, more bool) {
 	seen := 0
 	_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {

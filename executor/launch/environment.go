@@ -96,15 +96,15 @@ func zone(t wire.Task) string {
 	return cmp.Or(t.TimeZone, "UTC")
 }
 
-// Places are a task's folders: those for temporary files and for work, and Root, which is the folder of the package,
-// or "" without a package. The task's process starts in Start.
+// Places are a task's folders. Temporary is for temporary files, and Work is the working folder. Root is the folder of
+// the package, or "" without a package. The task's process starts in Start.
 type Places struct {
 	Temporary, Work, Root, Start string
 }
 
-// Of returns the environment of a task's process. The job's own variables override base, and the variables of the
-// executor override both. If the task has no source, the process is not started for a run, and Of leaves out the
-// variables of a run.
+// Of returns the environment of a task's process. shard is the sharding context. The job's own variables override base
+// and TZ, TMPDIR and HOME; the executor's variables, which begin with ELASTICJOB_, override everything. If the task has
+// no source, the process is not started for a run, and Of leaves out the variables of a run.
 func (base Environment) Of(t wire.Task, places Places, shard string) Environment {
 	env := maps.Clone(base)
 	if _, ok := env["TZ"]; !ok { // the image or the template of a pod may set it

@@ -32,7 +32,7 @@ func NotInPackage(root, name string) string {
 	if len(files) == 0 {
 		return name + " is not in the package, which is empty: pack again with the script in it"
 	}
-	return name + " is not in the package" + holding(files, more) +
+	return name + " is not in the package" + listing(files, more) +
 		": name one of its files, or pack again with the script in it"
 }
 
@@ -43,7 +43,7 @@ func NotFound(root, name, search string) string {
 	if len(found) > 0 {
 		return problem + didYouMean(found)
 	}
-	return problem + holding(files, more) + ": install it, or name a file of the package"
+	return problem + listing(files, more) + ": install it, or name a file of the package"
 }
 
 // FoundElsewhere says that the folder in which the command runs has no file with a name, but that another folder of the
@@ -61,8 +61,8 @@ func didYouMean(found []string) string {
 	return "; did you mean " + strings.Join(found[:min(3, len(found))], " or ") + "?"
 }
 
-// holding lists the first files of a package; more reports whether there are others.
-func holding(files []string, more bool) string {
+// listing lists the first files of a package; more says whether to add an ellipsis for others.
+func listing(files []string, more bool) string {
 	if len(files) == 0 {
 		return ""
 	}
@@ -94,16 +94,16 @@ func ProgramProblem(name, begin string) string {
 // byteOrderMark is the mark that some editors write before the first character. The system then sees no "#!".
 const byteOrderMark = "\xef\xbb\xbf"
 
-// firstLineProblem says why the system can't read the first line of a script, or why a shell can't read it if forShell
-// is set. It returns "" if nothing is wrong.
+// firstLineProblem says why the system can't read the first line of a script. With forShell, a shell reads the file,
+// which then need not begin with "#!". It returns "" if nothing is wrong.
 func firstLineProblem(name, begin string, forShell bool) string {
-	text, marked := strings.CutPrefix(begin, byteOrderMark)
+	text, hasMark := strings.CutPrefix(begin, byteOrderMark)
 	line, _, _ := strings.Cut(text, "\n")
-	script := strings.HasPrefix(text, "#!")
+	isScript := strings.HasPrefix(text, "#!")
 	switch {
-	case marked && (script || forShell):
+	case hasMark && (isScript || forShell):
 		return name + " begins with a byte order mark, before its first line: save it as UTF-8 without one (sed -i '1s/^\\xef\\xbb\\xbf//')"
-	case (script || forShell) && strings.HasSuffix(line, "\r"):
+	case (isScript || forShell) && strings.HasSuffix(line, "\r"):
 		return "the first line of " + name + " ends with a carriage return: save the script with Unix line ends"
 	}
 	return ""
@@ -117,9 +117,9 @@ func InterpreterProblem(file, name, search string, isProgram func(file string) b
 	if !ok {
 		return ""
 	}
-	const next = ": install it, or name another interpreter"
+	const advice = ": install it, or name another interpreter"
 	if !isProgram(interpreter[0]) {
-		return fmt.Sprintf("the first line of %s names %q, which is not on this agent%s", name, interpreter[0], next)
+		return fmt.Sprintf("the first line of %s names %q, which is not on this agent%s", name, interpreter[0], advice)
 	}
 	if path.Base(interpreter[0]) != "env" || len(interpreter) < 2 || search == "" {
 		return ""
@@ -133,5 +133,5 @@ func InterpreterProblem(file, name, search string, isProgram func(file string) b
 		return ""
 	}
 	return fmt.Sprintf("the first line of %s names %q, which is not in the PATH of this agent (%s)%s", name, program,
-		search, next)
+		search, advice)
 }

@@ -26,10 +26,11 @@ const DefaultSecrets = "/etc/elasticjob/secrets"
 // AppsFolder is the name of a folder in a folder for secrets. It contains one folder per app, with the app's name.
 const AppsFolder = "apps"
 
-// maxSecret is the maximum size of a file in bytes, which is also that of a value in a job's document.
+// maxSecret is the maximum size in bytes of a value from a file or variable. Values in a job's document have the same
+// limit.
 const maxSecret = 64 << 10
 
-// References reads the values that a job's env refers to.
+// References reads the values that a job's env and the headers of its HTTP request refer to.
 //
 // The executor reads the files, not the job's process, so the user that jobs run as need not be able to read them.
 // Without a restriction a job could read everything that the executor may read, and every user who may publish can
@@ -37,7 +38,7 @@ const maxSecret = 64 << 10
 // link can't lead out of its folder (os.Root), and a folder in "apps" is only for the app with that name. Variables
 // that the executor has from its agent or from the scheduler are refused, because the executor's token is among them.
 //
-// In a pod, where the job can read every file itself, the folder is the root.
+// In a pod, where the job can read every file itself, the only folder is /, unless SecretsVariable is set.
 type References struct {
 	folders []string
 	lookup  func(name string) (string, bool) // os.LookupEnv

@@ -45,8 +45,10 @@ var (
 		"nohup": {}, "setsid": {}, "time": {}, "exec": {}, "tini": {}, "dumb-init": {}, "chronic": {}, "unbuffer": {},
 		"busybox": {},
 	}
-	java = runner{values: []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "-jar",
-		"--upgrade-module-path", "--add-modules", "--add-opens", "--add-exports", "--add-reads", "--patch-module"}}
+	// javaPaths are the options of Java whose value is a list of archives and folders.
+	javaPaths = []string{"-cp", "-classpath", "--class-path", "-p", "--module-path"}
+	java      = runner{values: append(javaPaths, "-jar", "--upgrade-module-path", "--add-modules", "--add-opens",
+		"--add-exports", "--add-reads", "--patch-module")}
 	assignment = regexp.MustCompile(`^\w+=`)
 	// separator separates the commands in a script of sh -c.
 	separator = regexp.MustCompile(`&&|\|\||[;|&\n]`)
@@ -182,15 +184,15 @@ func (w *Words) checkJava(words []string) {
 	main, _ := java.file(words)
 	for i, word := range words[1:] {
 		option := words[i]
-		agent, _, _ := strings.Cut(strings.TrimPrefix(word, "-javaagent:"), "=")
+		agentArchive, _, _ := strings.Cut(strings.TrimPrefix(word, "-javaagent:"), "=")
 		switch {
-		case i+1 > main:
+		case i+1 > main: // an argument of the program
 			w.checkFile(word, mentioned)
 		case option == "-jar":
 			w.checkFile(word, read)
 		case strings.HasPrefix(word, "-javaagent:"):
-			w.checkFile(agent, read)
-		case slices.Contains(java.values[:5], option), strings.HasPrefix(word, "--class-path="):
+			w.checkFile(agentArchive, read)
+		case slices.Contains(javaPaths, option), strings.HasPrefix(word, "--class-path="):
 			for entry := range strings.SplitSeq(strings.TrimPrefix(word, "--class-path="), ":") {
 				entry = strings.TrimSuffix(entry, "/*")
 				if strings.HasSuffix(entry, ".jar") {
@@ -231,8 +233,8 @@ func (w *Words) checkShell(script string) {
 	}
 }
 
-// checkFile adds a problem if something is wrong with the file that a word names. For a word that is only mentioned,
-// and so may not name a file, it does so only if another folder of the package has the file.
+// checkFile adds a problem if something is wrong with the file that a word names. A word that is only mentioned may
+// not name a file; if there is no such file, that is a problem only if another folder of the package has it.
 func (w *Words) checkFile(word string, how use) {
 	if how == mentioned {
 		if w.Ended {

@@ -1,5 +1,6 @@
-// Package lease holds the leases of an executor's exclusive tasks (rule K5). A Holder asks the scheduler's servers for
-// them, and ends each task whose lease is over.
+// Package lease holds the leases of an executor's exclusive tasks (rule K5). An exclusive task may run only while it has
+// a lease. A Holder asks the scheduler's servers for leases, by HTTP or, if no server answers, by a message through the
+// cluster, and ends each task whose lease is over.
 //
 // A lease lasts from the moment at which the Holder asked, by CLOCK_BOOTTIME, which goes on while the machine is
 // suspended. So neither a slow answer nor a clock that is set stretches it. The supervisor process knows the same
@@ -36,8 +37,8 @@ type Task struct {
 	Grant lease.Grant
 	// Renewed is called with the end of each new lease, as a time of Now; before the first one the task must not begin.
 	Renewed func(until time.Duration)
-	// End is called once if the task must end; why says why. late is for how long its lease has been over, which is
-	// part of its grace; 0 if the scheduler has ended it.
+	// End is called once if the task must end, with the reason. late is for how long the lease has been over: the task's
+	// grace must be shorter by that time. It is 0 if the scheduler has ended the lease.
 	End func(why string, late time.Duration)
 }
 
@@ -65,12 +66,12 @@ type Holder struct {
 	number uint64
 	term   int64
 	urls   []string
-	// warned is when it was last logged that no server answers, since one did; zero if it was not. Only ask uses it.
-	warned time.Duration
-	// holder and key are those of the tasks, which all have the same.
+	// lastWarning is the time of the last warning that no server answers; zero after an answer. Only ask uses it.
+	lastWarning time.Duration
+	// holder and key are Grant.Holder and Grant.Key, which are the same for all tasks.
 	holder, key string
-	answers     string // the server that answered last
-	failed      error  // why no server has answered; nil if one has
+	lastServer  string // the server that answered last; empty if none has
+	failure     error  // why no server has answered the last request; nil if one has
 	// sent has, by number, the times of the requests that were sent by way of the cluster and may still be answered.
 	sent    map[uint64]time.Duration
 	changed chan struct{} // has a value when a task was added
@@ -118,7 +119,7 @@ func (h *Holder) Hold(t Task) {
 	}
 }
 
-// Release ends the lease of a task, of which nothing is left.
+// Release gives up the lease of a task. No process of the task may be left.
 func (h *Holder) Release(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -127,18 +128,18 @@ func (h *Holder) Release(id string) {
 
 // Serve asks for leases and watches their ends until ctx ends.
 func (h *Holder) Serve(ctx context.Context) {
-	var both sync.WaitGroup
-	// It has a goroutine of its own, so that nothing that can block stands before the end of a task.
-	both.Go(func() { h.watch(ctx) })
-	both.Go(func() { h.renew(ctx) })
-	both.Wait()
+	var loops sync.WaitGroup
+	// watch has a goroutine of its own, so that no slow request delays the end of a task.
+	loops.Go(func() { h.watch(ctx) })
+	loops.Go(func() { h.renew(ctx) })
+	loops.Wait()
 	h.client.CloseIdleConnections()
 }
 
-// maxJump is how far the wall clock may go ahead of the clock of leases between two looks at them.
+// maxJump is how far the wall clock may get ahead of the clock of leases between two checks.
 const maxJump = 2 * time.Second
 
-// watch ends each task whose lease is over. It looks at least every lease.CheckInterval.
+// watch ends each task whose lease is over. It checks the leases at least every lease.CheckInterval.
 func (h *Holder) watch(ctx context.Context) {
 	tick := time.NewTicker(lease.CheckInterval / 2)
 	defer tick.Stop()
@@ -152,15 +153,16 @@ func (h *Holder) watch(ctx context.Context) {
 		before, wallBefore := now, wall
 		now, wall = h.clocks()
 		jump := wall.Sub(wallBefore) - (now - before)
-		for _, end := range h.over(now, jump) {
+		for _, end := range h.expire(now, jump) {
 			end()
 		}
 	}
 }
 
-// over marks the tasks whose lease is over as ended, and returns calls of their End. jump is how far the wall clock has
-// gone ahead.
-func (h *Holder) over(now, jump time.Duration) (ends []func()) {
+// expire marks the tasks whose lease is over as ended, and returns functions that call their End. jump is how far the
+// wall clock has got ahead of the clock of leases since the last check. After a jump of maxJump all leases count as
+// over.
+func (h *Holder) expire(now, jump time.Duration) (ends []func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range h.tasks {
@@ -169,7 +171,8 @@ func (h *Holder) over(now, jump time.Duration) (ends []func()) {
 		case t.until == 0 || t.ended:
 			continue
 		case jump >= maxJump:
-			// A virtual machine that was paused does not know for how long. Its wall clock is set when it goes on.
+			// In a paused virtual machine the clock of leases stands still. When the machine goes on, only its wall
+			// clock is corrected, so the jump shows the pause.
 			why = fmt.Sprintf("the clock has jumped %s ahead, so the machine may have been paused for longer than its lease",
 				jump.Round(time.Second))
 		case now >= t.until:
@@ -194,23 +197,24 @@ func (h *Holder) clocks() (now time.Duration, wall time.Time) {
 	}
 }
 
-// Failed returns why no server has answered the last request; nil if one has, or none was asked.
+// Failed returns why no server has answered the last request over HTTP; nil if a server has answered, or none was asked.
 func (h *Holder) Failed() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.failed
+	return h.failure
 }
 
-// apply applies the answer of a server, "" if it came by way of the cluster, to a request that was made at a time. It
-// ignores the answer of a leader whose successor was heard already.
+// apply applies an answer and calls Renewed or End of the tasks that it concerns. from is the server that answered, ""
+// for an answer by way of the cluster. asked is the time of the request. An answer of an earlier leader than the last
+// one that answered is ignored.
 func (h *Holder) apply(from string, asked time.Duration, a lease.Answer) {
-	for _, tell := range h.read(from, asked, a) {
-		tell()
+	for _, call := range h.record(from, asked, a) {
+		call()
 	}
 }
 
-// read records an answer, and returns the calls that follow from it.
-func (h *Holder) read(from string, asked time.Duration, a lease.Answer) (calls []func()) {
+// record records an answer, and returns the calls of Renewed and End that follow from it.
+func (h *Holder) record(from string, asked time.Duration, a lease.Answer) (calls []func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if a.Term < h.term {
@@ -218,7 +222,7 @@ func (h *Holder) read(from string, asked time.Duration, a lease.Answer) (calls [
 	}
 	h.term = a.Term
 	if from != "" { // it did not come by way of the cluster
-		h.answers, h.failed = from, nil
+		h.lastServer, h.failure = from, nil
 	}
 	for _, id := range a.Granted {
 		t := h.tasks[id]

@@ -44,7 +44,7 @@ func (s *stage) answer(now, asked time.Duration, a lease.Answer) {
 
 // look looks at the ends of leases.
 func (s *stage) look(now, jump time.Duration) {
-	for _, end := range s.over(now, jump) {
+	for _, end := range s.expire(now, jump) {
 		end()
 	}
 }

@@ -22,8 +22,8 @@ import (
 
 // While a task runs, the executor holds the task's output files open and accesses them by their descriptors. If the
 // files belong to the task's user, the task can put links, pipes or folders in their place, but its output still goes
-// to the open files. A process can't take a lease on a file that is open for writing, so it can't block the executor's
-// access either. For ended tasks, no function here follows a link or waits for a pipe.
+// to the open files. The kernel grants no lease (fcntl) on a file that is open for writing, so a task can't block the
+// executor's access by a lease either. In folders of ended tasks, no function here follows a link or waits for a pipe.
 
 const (
 	// CauseLength limits the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 bytes of the
@@ -214,7 +214,7 @@ func (o *Files) Cause(number, failure string, since Mark, show func([]byte) stri
 		failure += "; the agent's disk is full"
 	}
 	files := o.filesOf(number)
-	if len(files) > 0 && answersStdout.Match(endOfFile(files[0], since[0])) {
+	if len(files) > 0 && protocolOnStdout.Match(endOfFile(files[0], since[0])) {
 		failure += "; it wrote messages of the protocol to stdout: write them to its pipe (ELASTICJOB_PIPE)"
 	}
 	var ends [2]string
@@ -255,8 +255,8 @@ func withEnd(failure, stream, end string) string {
 	return withReason(failure, end) + "; end of " + stream + ":\n" + end
 }
 
-// answersStdout matches the output of a resident process that writes to stdout instead of its pipe.
-var answersStdout = regexp.MustCompile(`(?m)^\s*\{.*"type"\s*:\s*"(?:hello|done)"`)
+// protocolOnStdout matches the output of a resident process that writes its messages to stdout instead of its pipe.
+var protocolOnStdout = regexp.MustCompile(`(?m)^\s*\{.*"type"\s*:\s*"(?:hello|done)"`)
 
 // endOfFile returns the last TailLength bytes of a file, without the part before the mark since. It returns nil if the
 // file can't be read.

@@ -30,13 +30,13 @@ func DefaultLimits() Limits {
 
 // Sink is the destination of tasks' output: Files or Streams.
 type Sink interface {
-	// Begin prepares a task's output. When the task's processes have ended, and before the end is reported, end must
-	// be called with the time at which the end became known. A task that starts after that report then always has a
-	// later end.
+	// Begin prepares a task's output. Once the task's processes have ended, the caller must call end with the time at
+	// which this became known. That time must be before the report of the task's end, so that a task that is started
+	// after this report always has a later end.
 	Begin(number string) (end func(at time.Time), err error)
-	// Streams provides the standard output and standard error of a process of the task, either in the specification or
-	// as descriptors, which the caller closes once the process has them. ended must be called when the process and its
-	// children have ended, or if the process was not started.
+	// Streams provides the standard output and standard error of a process of the task. The caller closes files once
+	// the process has them, and calls ended when the process and its children have ended, or if the process was not
+	// started.
 	Streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
 	// Answers returns the writer for the answers to a task's requests.
 	Answers(number string) (io.WriteCloser, error)

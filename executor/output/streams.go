@@ -18,9 +18,9 @@ import (
 )
 
 // Streams is the standard output and standard error of a pod's container. The task's processes write to the
-// container's standard output directly, so that output costs nothing. The executor writes its records between their
-// lines (wire.PodRecord). Standard error goes through one pipe per process, and its end is kept for the cause of a
-// failure. The kubelet limits how much of both it keeps.
+// container's standard output directly, so that output costs nothing. The executor writes its records (wire.PodRecord)
+// between the lines of the processes. Standard error goes through one pipe per process, and its end is kept for the
+// cause of a failure. The kubelet limits how much of both streams is stored.
 type Streams struct {
 	stdout, stderr *os.File
 	folder         string // any folder on the disk to which tasks write

@@ -134,17 +134,17 @@ func placeText(match []string) string {
 // shortener is the state of reading a text line by line.
 type shortener struct {
 	kept []string
-	// placed means that the last kept line ends with the place of its exception. unplaced means that it is the first
-	// frame of an exception that has neither a message nor, so far, a place.
+	// placed means that the last kept line ends with the place of its exception. unplaced means that the last kept line
+	// is the first frame of an exception that has neither a message nor, so far, a place.
 	placed, unplaced bool
 	// frame is a frame of Python, with its source lines, that precedes the exception that it threw: the last frame in
 	// the program's own code, in which case own is set, or else the last frame.
 	frame []string
 	own   bool
-	// inFrame means that lines that are indented deeper than depth belong to a frame of Python. isFrame means that they
-	// belong to the field frame.
-	inFrame, isFrame bool
-	depth            int
+	// inFrame means that lines that are indented deeper than depth belong to a frame of Python. With keepFrame they are
+	// added to frame.
+	inFrame, keepFrame bool
+	depth              int
 }
 
 // add adds the next line of the text.
@@ -158,7 +158,7 @@ func (s *shortener) add(line string) {
 		return
 	}
 	if s.inFrame && indentation(plain) > s.depth {
-		if s.isFrame {
+		if s.keepFrame {
 			s.frame = append(s.frame, line)
 		}
 		return
@@ -203,8 +203,8 @@ func (s *shortener) addFrame(line, last string) {
 // addPythonFrame adds the first line of a frame of Python, which precedes its exception.
 func (s *shortener) addPythonFrame(line, plain string) {
 	own := !pythonLibrary.MatchString(plain)
-	s.inFrame, s.depth, s.isFrame = true, indentation(plain), own || !s.own
-	if s.isFrame {
+	s.inFrame, s.depth, s.keepFrame = true, indentation(plain), own || !s.own
+	if s.keepFrame {
 		s.frame, s.own = []string{line}, own
 	}
 }

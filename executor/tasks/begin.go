@@ -34,8 +34,8 @@ func (t *task) run() {
 		status := t.status
 		status.Phase, status.SupervisorLost = wire.PhaseRun, true
 		status.Cause = "the process that supervises the executor's tasks was killed, and the task with it: by a task of this app, or possibly out of memory"
-		// The end must not be reported while a process of the task runs, so this waits until they are killed. The
-		// report names the processes that could not be killed.
+		// The end must not be reported while a process of the task runs, so LeftBehind waits until all processes are
+		// killed. The report names those that could not be killed.
 		if unkilled := t.host.LeftBehind(); len(unkilled) > 0 {
 			status.Unkilled = true
 			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent",
@@ -79,7 +79,7 @@ func (t *task) execute() (report func(), err error) {
 	if app := t.host.App; app != "" && spec.AppName != app {
 		return nil, fmt.Errorf("this executor runs tasks of app %s, and the task is of app %q", app, spec.AppName)
 	}
-	if err := t.host.Refuses; err != nil && spec.HTTP == nil {
+	if err := t.host.Refusal; err != nil && spec.HTTP == nil {
 		return nil, err
 	}
 	fetching := false

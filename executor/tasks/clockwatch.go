@@ -10,7 +10,7 @@ import (
 )
 
 // clockWatch notifies daemons' shards when the wall clock has been set. The timers of the shards run by the monotonic
-// clock, which does not jump, so they would not notice it. One watch polls the wall clock for all shards.
+// clock, which does not jump, so they would not notice such a change. One watch polls the wall clock for all shards.
 type clockWatch struct {
 	log *slog.Logger
 
@@ -73,7 +73,7 @@ func (c *clockWatch) watch(ctx context.Context) {
 		for _, listener := range listeners {
 			select {
 			case listener <- struct{}{}:
-			default: // it has not taken the last notice yet
+			default: // the shard has not received the previous notice yet
 			}
 		}
 	}

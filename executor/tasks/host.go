@@ -25,10 +25,10 @@ type Options struct {
 	Processes int
 	// Container is the pod's container that this executor runs in; nil outside of a pod.
 	Container *container.Container
-	// As is the account that tasks run as; nil means the executor's own user. Refuses is the reason why no process
-	// of a task can be started; nil if processes can.
+	// As is the account that tasks run as; nil means the executor's own user. Refusal says why no process of a task
+	// may be started; nil if processes may be started.
 	As      *isolation.Account
-	Refuses error
+	Refusal error
 	// Base is the environment that every process gets; the task's own variables override it.
 	Base launch.Environment
 	// References finds the values that a task's description only refers to.
@@ -37,18 +37,18 @@ type Options struct {
 	Supervisor *supervisor.Client
 	// Leases holds the leases of exclusive tasks.
 	Leases *lease.Holder
-	// LeftBehind waits until the supervisor has ended, and until the processes that it left behind are killed. It
-	// returns the ids of the processes that could not be killed.
+	// LeftBehind waits until the supervisor has ended, and until the processes that it left behind are killed or
+	// can't be killed. It returns the ids of those that can't be killed.
 	LeftBehind func() []int
 
 	Store  *pack.Store
 	Ledger *agent.Ledger
-	// Outputs takes the tasks' output. Temporaries has their TMPDIR folders, Works their working folders.
+	// Outputs stores the tasks' output. Temporaries has the tasks' TMPDIR folders, Works their working folders.
 	Outputs            output.Sink
 	Temporaries, Works *workdir.Folders
 	// KeepFailed is how many working folders of failed and timed-out tasks are kept in the folder Kept of the
 	// sandbox. Jobs with a limit of their own are not counted. With KeepSucceeded, the folders of tasks that succeeded
-	// are kept too.
+	// are kept, too, and count.
 	KeepFailed    int
 	Kept          string
 	KeepSucceeded bool

@@ -15,7 +15,7 @@ import (
 
 // runRequest runs a task that is one HTTP request, and returns the function that reports its end. Like a process, the
 // request is reported as running if it takes longer than shortTask. A kill cuts the request off at once, without a
-// grace; the executor can't know how much of it the server has processed by then.
+// grace; the executor can't know how much of the request the server has processed by then.
 func (t *task) runRequest(spec wire.Task) (report func(), err error) {
 	output, err := t.requestOutput()
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// ignored describes the messages on a process's pipe that the executor ignored or missed. They may explain why a run
-// ended without an answer, although its program tried to give one. Any goroutine may use an ignored.
-type ignored struct {
+// ignoredMessages describes the messages on a process's pipe that the executor ignored or missed. They may explain why
+// a run ended without an answer, although its program tried to answer. Any goroutine may use it.
+type ignoredMessages struct {
 	mu    sync.Mutex
 	first string
 	count int
 }
 
 // add records the description of one more message, and reports whether it is the first.
-func (i *ignored) add(description string) bool {
+func (i *ignoredMessages) add(description string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.count++; i.count > 1 {
@@ -27,7 +27,7 @@ func (i *ignored) add(description string) bool {
 }
 
 // text returns what to append to the reason of a failure; empty if nothing was ignored or missed.
-func (i *ignored) text() string {
+func (i *ignoredMessages) text() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch i.count {
@@ -109,7 +109,7 @@ func (w *helloWatch) check(p helloPipe, interval time.Duration) (next time.Durat
 		return 0, false
 	case !w.probed:
 		if p.Probe() != nil {
-			return 0, false // it has closed its pipe
+			return 0, false // the process has closed its pipe
 		}
 		w.probed = true
 		return helloInterval, false

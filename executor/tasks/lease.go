@@ -16,7 +16,8 @@ import (
 const firstLeaseTimeout = 5 * time.Minute
 
 // awaitLease waits for the first lease of an exclusive task, and keeps it renewed until release is called (rule K5). A
-// task that is not exclusive waits for nothing. The error is the reason of a kill, or says that no server has answered.
+// task that is not exclusive waits for nothing. The error is the reason of a kill, or says why no server has granted a
+// lease.
 func (t *task) awaitLease(spec wire.Task) (release func(), err error) {
 	if spec.Lease == nil {
 		return func() {}, nil
@@ -43,10 +44,10 @@ func (t *task) awaitLease(spec wire.Task) (release func(), err error) {
 	return func() {}, err
 }
 
-// checkLease kills the task, and returns the reason, if its lease is over. It is called before a process is started: a
-// machine that was suspended may go on anywhere.
+// checkLease kills the task, and returns the reason, if its lease is over. It must be called just before a process is
+// started, because the machine may have been suspended since the last check.
 func (t *task) checkLease() error {
-	if until := t.lease(); until > 0 && lease.Now() >= until {
+	if until := t.leaseEnd(); until > 0 && lease.Now() >= until {
 		t.killWithoutLease(0, "its lease is over: no scheduler has renewed it in time")
 		return context.Cause(t.ctx)
 	}
@@ -61,7 +62,8 @@ func (t *task) endedWithLease(exit processExit) {
 	}
 }
 
-// killWithoutLease kills a task that has no lease any more. Its last update says so, unless it was killed before.
+// killWithoutLease kills a task that has no lease any more. The task's last update says that it lost the lease, unless
+// it was killed before.
 func (t *task) killWithoutLease(grace time.Duration, why string) {
 	t.mu.Lock()
 	t.leaseLost = t.leaseLost || t.ctx.Err() == nil
@@ -83,8 +85,8 @@ func (t *task) renewed(until time.Duration) {
 	}
 }
 
-// lease returns the end of the task's lease, 0 if it needs none.
-func (t *task) lease() time.Duration {
+// leaseEnd returns the end of the task's lease, by lease.Now; 0 if the task needs no lease.
+func (t *task) leaseEnd() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.leaseEnds

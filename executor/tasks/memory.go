@@ -10,7 +10,7 @@ import (
 // memoryText says how much memory a process has used, if that is far more than its job's memoryMB: the executor does
 // not enforce this setting. It returns "" otherwise, and if memoryMB is 0.
 func memoryText(bytes int64, memoryMB float64) string {
-	const mb, tolerance = 1 << 20, 64 << 20 // any program may need so much more
+	const mb, tolerance = 1 << 20, 64 << 20 // any program may exceed memoryMB by the tolerance
 	if share := int64(memoryMB * mb); share == 0 || bytes < 2*share || bytes < share+tolerance {
 		return ""
 	}

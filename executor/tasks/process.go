@@ -25,7 +25,7 @@ type process struct {
 	explain func() string
 	// timedOut is true from the timeout of its run until the process answers.
 	timedOut    bool
-	ignored     ignored              // the messages on its pipe that were ignored or missed
+	ignored     ignoredMessages      // the messages on its pipe that were ignored or missed
 	hello       helloWatch           // notices that a hello is missing
 	stopCapture func()               // ends the capture of its output
 	releases    []func(workdir.Keep) // release its folders
@@ -95,8 +95,8 @@ func exitOf(exit processExit) (status *int, signal string) {
 	return &exit.Status, ""
 }
 
-// processExit describes how a process ended. memoryMB is its job's setting; 0 means that there is none. problem says
-// what is wrong with the command, if the process failed for that reason.
+// processExit describes how a process ended. memoryMB is its job's setting; 0 means none. problem says what is wrong
+// with the command, if the process seems to have failed for that reason; else it is "".
 type processExit struct {
 	supervisor.Exit
 	memoryMB float64

@@ -116,7 +116,8 @@ func (r *processRunner) handleMessage(p *process, m pipe.Message) {
 	}
 }
 
-// hello handles the hello of a process, which makes it resident. A run that is pending is sent to it.
+// hello handles the hello of a process: the process is resident from now on, and gets the pending run. If the process
+// speaks an unknown version of the protocol, hello ends it and fails the run that it was started for.
 func (r *processRunner) hello(p *process, m pipe.Message) {
 	if p != r.process || r.resident || r.ending {
 		return

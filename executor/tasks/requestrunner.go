@@ -39,8 +39,8 @@ func (r *requestRunner) start(run daemon.Run) {
 	r.started()
 	r.waiting.Go(func() {
 		shard, err := launch.ShardContext(spec)
-		request, unresolved := r.request(spec)
-		if err = cmp.Or(err, unresolved); err == nil {
+		request, requestErr := r.request(spec)
+		if err = cmp.Or(err, requestErr); err == nil {
 			_, err = httpcall.Do(ctx, request, shard, r.output)
 		}
 		cancel(nil)

@@ -58,7 +58,8 @@ func (s *Set) Launch(a agent.Assignment) {
 	})
 }
 
-// Kill ends a task with this grace, or with the task's own grace if grace is nil. It ignores an unknown id.
+// Kill ends a task with this grace, or with the task's own grace if grace is nil. A grace that exceeds the task's own
+// drains a daemon's shard first (task.kill). Kill ignores an unknown id.
 func (s *Set) Kill(id string, grace *time.Duration) {
 	s.mu.Lock()
 	t := s.tasks[id]
@@ -71,7 +72,7 @@ func (s *Set) Kill(id string, grace *time.Duration) {
 	if grace != nil {
 		killGrace = *grace
 	}
-	// Only the scheduler knows the reason of the kill.
+	// The reason is general: only the scheduler knows why it kills the task.
 	t.kill(killGrace, wire.CauseKilled)
 }
 
@@ -93,11 +94,12 @@ func (s *Set) Wait() {
 	s.host.preciseTimer.wait()
 }
 
-// Serve watches the wall clock and sends the reports of progress and health, until ctx ends.
+// Serve watches the wall clock, renews the leases of exclusive tasks, and sends the reports of progress and health,
+// until ctx ends.
 func (s *Set) Serve(ctx context.Context, to agent.API) {
-	var all sync.WaitGroup
-	all.Go(func() { s.host.clock.watch(ctx) })
-	all.Go(func() { s.host.Leases.Serve(ctx) })
-	all.Go(func() { s.host.reports.send(ctx, to, s.host.Ledger, s.host.Log) })
-	all.Wait()
+	var services sync.WaitGroup
+	services.Go(func() { s.host.clock.watch(ctx) })
+	services.Go(func() { s.host.Leases.Serve(ctx) })
+	services.Go(func() { s.host.reports.send(ctx, to, s.host.Ledger, s.host.Log) })
+	services.Wait()
 }

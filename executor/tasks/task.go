@@ -146,11 +146,11 @@ func (t *task) report(s agent.State, message string, status wire.Status) {
 
 // deliver is report with a channel, which may be nil. The channel is closed when the agent has the update.
 func (t *task) deliver(s agent.State, message string, status wire.Status, delivered chan struct{}) {
-	cleaned := func(text string) string { return t.host.Container.Reword(t.secrets.redact(text)) }
-	message, status.Cause = cleaned(message), cleaned(status.Cause)
+	clean := func(text string) string { return t.host.Container.Reword(t.secrets.redact(text)) }
+	message, status.Cause = clean(message), clean(status.Cause)
 	if status.Run != nil {
 		run := *status.Run
-		run.Cause, status.Run = cleaned(run.Cause), &run
+		run.Cause, status.Run = clean(run.Cause), &run
 	}
 	t.mu.Lock()
 	status.LeaseLost = t.leaseLost && s == agent.Killed

@@ -24,8 +24,8 @@ import (
 // symbolic links to the package's files, so nothing is copied. Hard links would be wrong: a write through a hard link
 // would change the package's own file, and each new link changes the time by which such a write is detected.
 //
-// Most tasks leave the folder unchanged. A later task then gets it, because creating and removing many files is slow. A
-// folder for TMPDIR is a working folder without a package.
+// Most tasks leave the folder unchanged. It is then given to a later task, because creating and removing many files is
+// slow. A folder for TMPDIR is a working folder without a package.
 
 // folderMode is the mode of the folders that tasks get.
 const folderMode = 0o755
@@ -77,9 +77,9 @@ type pool struct {
 // suffice for an app before and after a change of its package, with jobs that have different roots.
 const workPools = 4
 
-// Take returns the absolute path of a folder with the content of root, a folder of a package. state is the state of
-// the package. If it is empty and root is not, the package belongs to this task only, and the folder is not reused.
-// The caller must call release when no process is left in the folder.
+// Take returns the absolute path of a folder with the content of root, a folder of a package. Without a root it returns
+// an empty folder. state is the state of the package. If only state is empty, the package belongs to this task only,
+// and the folder is not reused. The caller must call release when no process is left in the folder.
 func (f *Folders) Take(root, state string) (path string, release func(Keep), err error) {
 	pool, err := f.poolFor(root, state)
 	if err != nil {
@@ -217,10 +217,10 @@ func (f *Folders) RemoveAll() {
 // for pages of 4 KiB.
 const longestVariable = 128 << 10
 
-// MoveLarge moves the values of some of the named variables into files in the process's TMPDIR: the values that are
-// too long for a variable and, as long as all variables and arguments together are more than the system passes to a
-// process, the longest of the others. For each it removes NAME from env and sets NAME_FILE to the file's path. It
-// returns an error if the rest is still too much.
+// MoveLarge moves values of the named variables into files in the process's TMPDIR. It moves each value that is too
+// long for a variable. If all variables and arguments together are more than the system passes to a process, it also
+// moves other values, the longest first, until the rest fits. For each moved value it removes NAME from env and sets
+// NAME_FILE to the file's path. It returns an error if the rest is still too much.
 func (f *Folders) MoveLarge(env map[string]string, args, names []string, temporary string) error {
 	return f.moveLarge(env, args, names, temporary, processLimit())
 }

@@ -198,7 +198,7 @@ func TestLargePackageIsLinked(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	write(t, root, "run", "few/a", "few/deep/b")
-	for i := range viewEntries {
+	for i := range maxViewEntries {
 		write(t, root, fmt.Sprint("many/", i))
 	}
 	works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})

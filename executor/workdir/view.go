@@ -15,10 +15,10 @@ type view struct {
 	entries map[string]map[string]string
 }
 
-// viewEntries limits the entries of a working folder, in addition to those of the package's top folder. A folder that
-// would exceed the limit is a link to the package's folder. Files that a task writes there are written into the
+// maxViewEntries limits the entries of a working folder; the package's top folder may exceed it alone. A further folder
+// that would exceed the limit is a link to the package's folder. Files that a task writes there are written into the
 // package.
-const viewEntries = 500
+const maxViewEntries = 500
 
 // viewOf reads a package. The view is empty if root is empty. A package that a job has changed may be replaced at the
 // same time. viewOf may then have read a part of the old package, which is being removed, and reads again.
@@ -63,7 +63,7 @@ func readView(root string) (*view, error) {
 				return nil, err
 			}
 		}
-		if dir != "" && seen+len(found) > viewEntries {
+		if dir != "" && seen+len(found) > maxViewEntries {
 			parent, name := filepath.Split(dir)
 			v.entries[strings.TrimSuffix(parent, "/")][name] = filepath.Join(root, dir)
 			continue

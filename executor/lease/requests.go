@@ -19,18 +19,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/lease"
 )
 
-// renew asks for the leases of all tasks, again and again while there are some.
+// renew asks for the leases of all tasks, until ctx ends: when a task is added, and at the renewal interval while there
+// are tasks.
 func (h *Holder) renew(ctx context.Context) {
 	for {
 		length := h.shortest()
-		var again <-chan time.Time
+		var nextRenewal <-chan time.Time
 		if length > 0 {
 			began := time.Now()
 			h.ask(ctx, length)
-			again = time.After(lease.Renewal(length) - time.Since(began))
+			nextRenewal = time.After(lease.Renewal(length) - time.Since(began))
 		}
 		select {
-		case <-again:
+		case <-nextRenewal:
 		case <-h.changed:
 		case <-ctx.Done():
 			return
@@ -51,11 +52,12 @@ func (h *Holder) shortest() time.Duration {
 	return time.Duration(shortest) * time.Second
 }
 
-// maxAsk is how long one server may take to answer.
-const maxAsk = 10 * time.Second
+// maxAnswerTime is how long one server may take to answer.
+const maxAnswerTime = 10 * time.Second
 
-// ask asks the servers, one after the other, until one has answered. Each may take a sixth of the lease, and at most
-// maxAsk, because a lease must survive the loss of some requests.
+// ask asks the servers for leases of this length, one after the other, until one has answered. Each may take a sixth of
+// the length, and at most maxAnswerTime, because a lease must survive the loss of some requests. If no server answers,
+// ask also sends the request by way of the cluster, from the second failure on before it asks the servers.
 func (h *Holder) ask(ctx context.Context, length time.Duration) {
 	if h.Failed() != nil {
 		h.send(ctx) // at once: the servers may take long to fail again
@@ -68,9 +70,9 @@ func (h *Holder) ask(ctx context.Context, length time.Duration) {
 		}
 		asked := h.opt.Now()
 		r, key := h.request()
-		a, err := h.post(ctx, to, min(length/6, maxAsk), r, key)
+		a, err := h.post(ctx, to, min(length/6, maxAnswerTime), r, key)
 		if err == nil {
-			h.warned = 0
+			h.lastWarning = 0
 			h.apply(to, asked, a)
 			return
 		}
@@ -78,24 +80,25 @@ func (h *Holder) ask(ctx context.Context, length time.Duration) {
 	}
 	if ctx.Err() == nil {
 		err := errors.Join(failed...)
-		if now := h.opt.Now(); h.warned == 0 || now-h.warned >= warnInterval {
-			h.warned = now
+		if now := h.opt.Now(); h.lastWarning == 0 || now-h.lastWarning >= warnInterval {
+			h.lastWarning = now
 			h.opt.Log.Warn("no scheduler renews leases by HTTP", "error", err)
 		}
 		h.mu.Lock()
-		isNew := h.failed == nil
-		h.failed = err
+		isFirst := h.failure == nil
+		h.failure = err
 		h.mu.Unlock()
-		if isNew {
+		if isFirst {
 			h.send(ctx)
 		}
 	}
 }
 
-// maxSent is how many requests that were sent by way of the cluster may be answered at a time.
+// maxSent is how many requests that were sent by way of the cluster may wait for an answer. If there are more, the
+// answer to the oldest is ignored.
 const maxSent = 16
 
-// send sends a request by way of the cluster, if there is one.
+// send sends a request by way of the cluster, if the options have such a way.
 func (h *Holder) send(ctx context.Context) {
 	if h.opt.Send == nil {
 		return
@@ -113,7 +116,8 @@ func (h *Holder) send(ctx context.Context) {
 	}
 }
 
-// Receive applies an answer that came by way of the cluster. It ignores what is not the answer to such a request.
+// Receive applies an answer that came by way of the cluster. It ignores data that is not the answer to a request that
+// this Holder sent that way.
 func (h *Holder) Receive(data []byte) {
 	m, ok := lease.Unpack(data)
 	if !ok {
@@ -128,10 +132,10 @@ func (h *Holder) Receive(data []byte) {
 		return
 	}
 	h.mu.Lock()
-	asked, waited := h.sent[a.Number]
+	asked, isPending := h.sent[a.Number]
 	delete(h.sent, a.Number)
 	h.mu.Unlock()
-	if waited {
+	if isPending {
 		h.apply("", asked, a)
 	}
 }
@@ -139,23 +143,23 @@ func (h *Holder) Receive(data []byte) {
 // warnInterval is the interval at which it is logged that no server answers. In a pod the log is the job's output.
 const warnInterval = time.Minute
 
-// servers yields the server that answered last, and then the others. It looks up their names only then, so that leases
-// are renewed without a name service as long as that server answers.
+// servers yields the server that answered last, and then the others, or errors of their lookup. It looks up the others'
+// names only when they are needed, so that leases are renewed without a name service as long as the first one answers.
 func (h *Holder) servers(ctx context.Context, limit time.Duration) iter.Seq2[string, error] {
 	h.mu.Lock()
-	last, urls := h.answers, slices.Clone(h.urls)
+	last, urls := h.lastServer, slices.Clone(h.urls)
 	h.mu.Unlock()
 	return func(yield func(string, error) bool) {
 		if last != "" && !yield(last, nil) {
 			return
 		}
 		for _, url := range urls {
-			all, err := h.resolve(ctx, url, limit)
+			found, err := h.resolve(ctx, url, limit)
 			if err != nil && !yield("", err) {
 				return
 			}
-			for _, one := range all {
-				if one != last && !yield(one, nil) {
+			for _, server := range found {
+				if server != last && !yield(server, nil) {
 					return
 				}
 			}
@@ -163,10 +167,10 @@ func (h *Holder) servers(ctx context.Context, limit time.Duration) iter.Seq2[str
 	}
 }
 
-// resolve returns the servers at a URL: one for each address of its host. The name of a headless Service has the
-// addresses of all servers, of which only the leader answers; a connection to the name would reach one of them, and
-// perhaps always the same.
-func (h *Holder) resolve(ctx context.Context, text string, limit time.Duration) (all []string, err error) {
+// resolve returns the URLs of the servers at a URL: one for each address of its host. The name of a headless Service
+// has the addresses of all servers, and only the leader answers. A connection to the name would reach any one of them,
+// and perhaps always the same.
+func (h *Holder) resolve(ctx context.Context, text string, limit time.Duration) (servers []string, err error) {
 	u, err := url.Parse(text)
 	if err != nil || net.ParseIP(u.Hostname()) != nil {
 		return []string{text}, nil
@@ -178,14 +182,14 @@ func (h *Holder) resolve(ctx context.Context, text string, limit time.Duration) 
 		return nil, fmt.Errorf("%s: %w", text, err)
 	}
 	for _, address := range addresses {
-		at := *u
-		at.Host = net.JoinHostPort(address, cmp.Or(u.Port(), "80"))
-		all = append(all, at.String())
+		server := *u
+		server.Host = net.JoinHostPort(address, cmp.Or(u.Port(), "80"))
+		servers = append(servers, server.String())
 	}
-	return all, nil
+	return servers, nil
 }
 
-// request returns the next request.
+// request returns the next request, for all tasks that have not been ended, and the key to sign it with.
 func (h *Holder) request() (r lease.Request, key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,7 +203,8 @@ func (h *Holder) request() (r lease.Request, key string) {
 	return r, h.key
 }
 
-// post sends a request to a server, and returns its answer.
+// post sends a request to a server, and returns its answer. An answer with another status than 200, a wrong signature
+// or another request's number is an error.
 func (h *Holder) post(
 	ctx context.Context, to string, limit time.Duration, r lease.Request, key string,
 ) (lease.Answer, error) {
