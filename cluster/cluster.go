@@ -4,8 +4,9 @@
 // one machine that serves Mesos' API, so cluster/mesos drives it too. This package imports none of these three.
 //
 // A new cluster needs a Driver, its settings in cmd/scheduler/settings, and the code in cmd/scheduler/server/platform
-// that opens it (open.go) and sets the options of the core for it (core.go). If it does not speak Mesos' protocol, one
-// of these options is its ClusterKind, by which scheduler/core/clusterkind.go refuses the state of another cluster.
+// that opens the driver (open.go) and sets the options of the core for it (core.go). If the cluster does not speak
+// Mesos' protocol, one of these options is its ClusterKind, by which scheduler/core/clusterkind.go refuses the state of
+// another cluster.
 //
 // A Driver opens Sessions. A Session is one subscription: it delivers events in the cluster's order until it ends. It
 // never reconnects; the scheduler decides when to subscribe again (rule T6). Each call is sent once, without a retry
@@ -88,14 +89,14 @@ type Session interface {
 
 // Messenger is a Session that can send a message to an executor.
 type Messenger interface {
-	// SendMessage sends data to an executor. It may get lost, also if no error is returned.
+	// SendMessage sends data to an executor. The data may get lost even if SendMessage returns no error.
 	SendMessage(ctx context.Context, executorID, agentID string, data []byte) error
 }
 
 // Demander is a Session that can publish which shards fit on no agent, so that an autoscaler can add agents.
 type Demander interface {
-	// ShowUnplaced replaces the published shards with these. No decision of the scheduler depends on it, so a lost call
-	// or an error does no harm.
+	// ShowUnplaced replaces the published shards with these. No decision of the scheduler depends on what is published,
+	// so a lost call or an error does no harm.
 	ShowUnplaced(ctx context.Context, all []Unplaced) error
 }
 

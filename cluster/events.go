@@ -78,7 +78,8 @@ type Rescind struct{ OfferID string }
 type Failure struct {
 	AgentID, ExecutorID string
 	Status              int
-	// Gone says that the cluster does not expect the agent back: its node was removed. What ran there may still run.
+	// Gone says that the cluster does not expect the agent back, because its node was removed. The agent's tasks may
+	// still be running.
 	Gone bool
 }
 

@@ -26,9 +26,9 @@
 // The session renews its Lease every few seconds; that is its heartbeat (lease.go). A session repairs its watches but
 // nothing else. It ends when another session holds the Lease, or when it could not renew the Lease for 15 s.
 //
-// A pod has a finalizer until the core has acknowledged an update of it. So a pod that was bound by a Launch whose
-// answer the core never received cannot disappear unnoticed. And a task without a pod, once the lists are complete,
-// either never began or was known to the core. A pod that is given up gets the finalizer again, together with the
-// reason, before it is deleted. Its end then reports that the task never began, and the pod stays until the core has
-// committed that.
+// A pod has a finalizer until the core has acknowledged an update of the pod. So a pod that was bound by a Launch whose
+// answer the core never received cannot disappear unnoticed. Once the lists are complete, a task without a pod has
+// therefore either never begun, or the core knew its pod. A pod whose containers cannot be started is given up. Before
+// it is deleted, it gets the finalizer again, together with the reason. Its end then reports that the task never began,
+// and the pod stays until the core has committed that.
 package kubernetes

@@ -52,9 +52,8 @@ type Driver struct {
 	recorder       Recorder
 	log            *slog.Logger
 	now            func() time.Time
-	namespacedOnce sync.Once
-	// showUnplaced is Options.ShowUnplaced.
-	showUnplaced bool
+	namespacedOnce sync.Once // for the warning that pods of other namespaces are not visible
+	showUnplaced   bool
 }
 
 var _ cluster.Driver = (*Driver)(nil)
@@ -174,9 +173,9 @@ func (s *session) discardUnbound(ctx context.Context) error {
 	return nil
 }
 
-// unreached returns a hint for an error which means that there is no trusted connection to an API server; "" for any
-// other error.
-func unreached(err error) string {
+// connectionHint returns a hint for an error which means that there is no trusted connection to an API server; "" for
+// any other error.
+func connectionHint(err error) string {
 	var untrusted x509.UnknownAuthorityError
 	var otherName x509.HostnameError
 	var noHost *net.DNSError
@@ -194,7 +193,7 @@ func unreached(err error) string {
 func (d *Driver) explain(doing string, err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return fmt.Errorf("%s: %w%s", doing, err, unreached(err))
+		return fmt.Errorf("%s: %w%s", doing, err, connectionHint(err))
 	}
 	answer, hint := status.Status(), ""
 	switch {

@@ -42,7 +42,7 @@ const bindTimeout = 3 * time.Second
 func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	ctx, done := s.call(ctx)
 	defer done()
-	if err := s.ended("launch"); err != nil {
+	if err := s.checkOpen("launch"); err != nil {
 		return err
 	}
 	if missing := s.useOffers(l); missing != "" {
@@ -55,7 +55,7 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	all := s.build(l)
 	defer s.markLaunched(l.AgentID, all)
 	s.createAll(ctx, all)
-	if err := s.ended("launch"); err != nil {
+	if err := s.checkOpen("launch"); err != nil {
 		return err
 	}
 	if _, err := s.lease.check(ctx); err != nil {
@@ -67,7 +67,7 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 			s.withdraw(ctx, one, one.pod, cluster.Dropped, "its pod was not bound: "+err.Error())
 			return nil
 		})
-		return s.ended("launch")
+		return s.checkOpen("launch")
 	}
 	err := s.forEach(ctx, all, func(ctx context.Context, one *launch) error { return s.bindPod(ctx, one, l.AgentID) })
 	if err != nil {
@@ -296,11 +296,12 @@ func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 	if !isAnswer(err) {
 		return err
 	}
-	return s.giveUp(ctx, one, one.pod, cluster.Dropped, "its pod was not bound: "+err.Error())
+	return s.discardAndReject(ctx, one, one.pod, cluster.Dropped, "its pod was not bound: "+err.Error())
 }
 
-// giveUp deletes a pod that must not be bound and reports its task, unless the pod turns out to be bound.
-func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) error {
+// discardAndReject deletes a pod that must not be bound and reports its task. If the pod turns out to be bound, it does
+// nothing.
+func (s *session) discardAndReject(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) error {
 	bound, err := s.api.discard(ctx, p)
 	if err != nil || bound {
 		return err
@@ -309,10 +310,10 @@ func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state 
 	return nil
 }
 
-// withdraw is giveUp for a pod that no request has tried to bind. If the deletion fails, withdraw reports the task
-// nevertheless, because only this session could bind the pod, and the deletion is retried later.
+// withdraw is discardAndReject for a pod that no request has tried to bind. If the deletion fails, withdraw reports the
+// task nevertheless, because only this session could bind the pod, and the deletion is retried later.
 func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) {
-	if err := s.giveUp(ctx, one, p, state, why); err != nil {
+	if err := s.discardAndReject(ctx, one, p, state, why); err != nil {
 		s.reject(one, state, why)
 		s.unboundPods.put(p)
 	}

@@ -130,7 +130,7 @@ func (s *session) setNotReady(name string, a *account, notReady time.Time) {
 	}
 }
 
-// reportPods reports the states of the pods on a node that have changed with it.
+// reportPods reports the states of the pods on a node that have changed with the node.
 func (s *session) reportPods(name string) {
 	if !s.listed {
 		return

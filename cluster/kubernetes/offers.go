@@ -25,7 +25,7 @@ func (s *session) Decline(_ context.Context, offers []string, refuse time.Durati
 		}
 	}
 	s.offersChanged()
-	return s.ended("decline offers")
+	return s.checkOpen("decline offers")
 }
 
 // RequestOffers immediately offers all free resources.
@@ -37,7 +37,7 @@ func (s *session) RequestOffers(context.Context) error {
 		a.refusedUntil = time.Time{}
 	}
 	s.makeOffers()
-	return s.ended("request offers")
+	return s.checkOpen("request offers")
 }
 
 // StopOffers stops making offers until RequestOffers is called. Existing offers remain valid.
@@ -45,7 +45,7 @@ func (s *session) StopOffers(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.suppressed = true
-	return s.ended("stop offers")
+	return s.checkOpen("stop offers")
 }
 
 // free returns the free resources of a node and how many more pods it accepts.
@@ -87,8 +87,9 @@ func (s *session) runOffers() {
 	}
 }
 
-// makeOffers offers the free resources of each node that has no offer, and replaces offers that are out of date. It
-// returns the time until declined resources may be offered again; 0 if there are none. The caller holds mu.
+// makeOffers offers the free resources of each node that has no offer, and replaces offers that are out of date. Unless
+// offers are suppressed, it returns the time until declined resources may be offered again; 0 if there are none. The
+// caller holds mu.
 func (s *session) makeOffers() (next time.Duration) {
 	var fresh []cluster.Offer
 	for name, a := range s.accounts {
@@ -117,9 +118,9 @@ func (s *session) makeOffers() (next time.Duration) {
 			}
 			continue
 		}
-		s.offered++
+		s.offerCount++
 		a.offer = &cluster.Offer{
-			ID: fmt.Sprintf("%s-%d", s.lease.holder, s.offered), AgentID: name, Hostname: name,
+			ID: fmt.Sprintf("%s-%d", s.lease.holder, s.offerCount), AgentID: name, Hostname: name,
 			Resources: free, Total: a.total, MaxTasks: slots, Attributes: a.attributes,
 		}
 		s.currentOffers[a.offer.ID], a.offered = a, true

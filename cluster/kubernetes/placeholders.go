@@ -39,7 +39,7 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 	s := d.session
 	ctx, done := s.call(ctx)
 	defer done()
-	if err := s.ended("publish unplaced shards"); err != nil {
+	if err := s.checkOpen("publish unplaced shards"); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -62,7 +62,7 @@ type session struct {
 	launches      map[string]*launching // by name of the pod
 	accounts      map[string]*account   // by name of the node
 	currentOffers map[string]*account   // current offers, by id of the offer
-	offered       int64                 // number of offers made so far
+	offerCount    int64                 // number of offers made so far
 	suppressed    bool                  // no offers are made until RequestOffers
 	// placeholders holds the placeholder pods by name.
 	placeholders map[string]*placeholder
@@ -198,8 +198,8 @@ func (s *session) Events() <-chan cluster.Event { return s.out }
 // not be renewed. It returns nil while the session is open.
 func (s *session) Err() error { return context.Cause(s.ctx) }
 
-// ended returns the error for a call if the session has ended, and nil otherwise.
-func (s *session) ended(doing string) error {
+// checkOpen returns nil while the session is open, and then the error for a call. doing says what the call does.
+func (s *session) checkOpen(doing string) error {
 	if s.ctx.Err() == nil {
 		return nil
 	}

@@ -14,11 +14,12 @@ import (
 )
 
 // Kill deletes a task's pod with the grace period that its executor needs. It asks a daemon's executor to drain
-// instead if the requested grace is longer than the one in the pod's spec. The watch reports the result.
+// instead if the requested grace is longer than the one in the pod's spec. The watch reports the result. If the task
+// has no pod, or its pod has ended, Kill reports that.
 func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	ctx, done := s.call(ctx)
 	defer done()
-	if err := s.ended("kill"); err != nil {
+	if err := s.checkOpen("kill"); err != nil {
 		return err
 	}
 	var grace *int64
@@ -58,8 +59,8 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	return nil
 }
 
-// alreadyRequested reports whether the pod is already draining, if this kill requests a drain, or ending within the
-// requested or a shorter grace period.
+// alreadyRequested reports whether a kill would change nothing. A drain changes nothing if the pod is draining or being
+// deleted. A deletion changes nothing if the pod is being deleted within the requested or a shorter grace period.
 func alreadyRequested(p *corev1.Pod, drain bool, grace *int64) bool {
 	if p.DeletionTimestamp == nil {
 		return drain && p.Annotations[pod.AnnotationDrain] != ""
@@ -70,10 +71,11 @@ func alreadyRequested(p *corev1.Pod, drain bool, grace *int64) bool {
 
 // EndExecutor does nothing, because executors end with their pods.
 func (s *session) EndExecutor(context.Context, string, string) error {
-	return s.ended("end an executor")
+	return s.checkOpen("end an executor")
 }
 
-// Reconcile reports the current states of the given tasks, or of all live tasks if none are given.
+// Reconcile reports the current states of the given tasks. If none are given, it reports all live tasks, and the ended
+// tasks whose pods still have the finalizer.
 func (s *session) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +92,7 @@ func (s *session) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 			}
 		}
 	}
-	return s.ended("reconcile")
+	return s.checkOpen("reconcile")
 }
 
 // reportTask reports a task's state, for a reconciliation. The report of a live state has no UUID, so that the core
@@ -111,8 +113,9 @@ func (s *session) reportTask(t cluster.TaskRef) {
 	s.emitUpdate(u)
 }
 
-// reportMissing reports a task that has no pod. The lists are complete, so the task's pod was either never bound, or
-// removed after the core had committed that it knew the pod. If the node is gone as well, an operator removed it.
+// reportMissing reports a task that has no pod, unless its pod is being launched. The lists are complete, so the task's
+// pod was either never bound, or removed after the core had committed that it knew the pod. If the task's node is gone,
+// too, the report says that an operator removed the task.
 func (s *session) reportMissing(t cluster.TaskRef) {
 	if s.launches[pod.Name(t.TaskID)] != nil {
 		return // its pod is being launched
@@ -135,7 +138,7 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	uid := s.tasks[a.TaskID]
 	r := s.pods[uid]
 	if r == nil {
-		return s.ended("acknowledge")
+		return s.checkOpen("acknowledge")
 	}
 	u, bound := pod.Report(r.pod, s.circumstances(r, false))
 	ended := bound && u.State.Terminal() && bytes.Equal(u.UUID, a.UUID)
@@ -146,7 +149,7 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	if ended {
 		s.keepEnded(r, u)
 	}
-	return s.ended("acknowledge")
+	return s.checkOpen("acknowledge")
 }
 
 // mustStayUntilEnd reports whether a pod must exist until its end is committed. That is so for a pod that was given up

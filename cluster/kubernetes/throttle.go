@@ -26,15 +26,15 @@ func (p *throttledTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	p.throttled.Add(1)
 	seconds, err := strconv.Atoi(resp.Header.Get(retryAfter))
 	if err != nil {
-		return resp, nil // the client will not repeat it
+		return resp, nil // the client will not repeat the request
 	}
 	wait := time.Duration(seconds) * time.Second
-	more := rand.N(max(wait, time.Second))
-	if until, set := r.Context().Deadline(); set && time.Until(until) < wait+more {
+	extra := rand.N(max(wait, time.Second))
+	if until, set := r.Context().Deadline(); set && time.Until(until) < wait+extra {
 		resp.Header.Del(retryAfter)
 		return resp, nil
 	}
-	timer := time.NewTimer(more)
+	timer := time.NewTimer(extra)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -77,8 +77,8 @@ func (w *watcher) list(ctx context.Context) error {
 			return fmt.Errorf("list %s: %w", w.resource, err)
 		}
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
-			if one, err := meta.Accessor(object); err == nil {
-				seen[one.GetUID()] = struct{}{}
+			if metadata, err := meta.Accessor(object); err == nil {
+				seen[metadata.GetUID()] = struct{}{}
 			}
 			w.store.put(object)
 			return nil
@@ -181,7 +181,7 @@ func (w *watcher) apply(e watch.Event) error {
 	if e.Type == watch.Error {
 		return fmt.Errorf("watch %s: %w", w.resource, apierrors.FromObject(e.Object))
 	}
-	one, err := meta.Accessor(e.Object)
+	metadata, err := meta.Accessor(e.Object)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", w.resource, err)
 	}
@@ -191,6 +191,6 @@ func (w *watcher) apply(e watch.Event) error {
 	case watch.Deleted:
 		w.store.gone(e.Object)
 	}
-	w.version = one.GetResourceVersion()
+	w.version = metadata.GetResourceVersion()
 	return nil
 }

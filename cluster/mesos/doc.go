@@ -24,8 +24,7 @@
 // An open session reads the leader twice a second. It ends with ErrNotLeading when ZooKeeper names another master or
 // none, and continues while ZooKeeper is unavailable. It sets no ZooKeeper watch. A watch would hardly be faster,
 // because ZooKeeper itself needs seconds to notice that a master is gone, and its notification would get lost with the
-// connection. Masters that are
-// configured by address name the leader themselves, with a redirect.
+// connection. Masters that are configured by address name the leader themselves, with a redirect.
 //
 // # Ends and refusals
 //

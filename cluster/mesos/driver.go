@@ -33,10 +33,10 @@ const (
 
 // Options configure how the driver reaches the masters.
 type Options struct {
-	// Masters is either the ZooKeeper address at which the masters elect their leader, or a list of the masters' own
-	// addresses. The former is of the form "zk://host:port,host:port/mesos", with "user:password@" before the hosts if
-	// ZooKeeper requires it. The latter are of the form "http://host:port", in the order to try them. Any reachable
-	// master is enough, because it redirects to the leader.
+	// Masters has one of two forms. "zk://host:port,host:port/mesos" is the ZooKeeper address at which the masters elect
+	// their leader, with "user:password@" before the hosts if ZooKeeper requires it; it may be split at its commas.
+	// Otherwise Masters lists addresses of masters, "http://host:port", in the order in which they are tried. Any
+	// reachable master is enough, because it redirects to the leader.
 	Masters []string
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials
@@ -84,7 +84,7 @@ func New(opts Options) (*Driver, error) {
 	if opts.Queue < 0 {
 		return nil, fmt.Errorf("a queue of %d events is not possible", opts.Queue)
 	}
-	opts.complete()
+	opts.setDefaults()
 	d := &Driver{masters: masters, opts: opts}
 	if zkAddress != nil {
 		d.zk = &detector{zkAddress: zkAddress, opts: &d.opts}
@@ -92,8 +92,8 @@ func New(opts Options) (*Driver, error) {
 	return d, nil
 }
 
-// complete sets the defaults of options that are not set.
-func (o *Options) complete() {
+// setDefaults sets the defaults of options that are not set.
+func (o *Options) setDefaults() {
 	o.Timeouts.Connect = cmp.Or(o.Timeouts.Connect, 5*time.Second)
 	o.Timeouts.Answer = cmp.Or(o.Timeouts.Answer, 15*time.Second)
 	o.Queue = cmp.Or(o.Queue, defaultQueue)
@@ -243,7 +243,7 @@ func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, 
 		return nil, err
 	}
 	s := newSession(streamCtx, cancel, d.opts, transport, leader, resp)
-	first, err := s.subscribed(d.opts.Timeouts.Answer)
+	first, err := s.awaitSubscribed(d.opts.Timeouts.Answer)
 	if err == nil && !stopCancel() {
 		err = context.Cause(ctx)
 	}

@@ -29,7 +29,7 @@ type Files struct {
 
 // NewFiles returns a reader of sandboxes. It opens no connection, and ignores the options Masters, Queue and Logger.
 func NewFiles(opts Options) *Files {
-	opts.complete()
+	opts.setDefaults()
 	return &Files{transport: opts.newTransport(16), header: requestHeader(opts.Credentials, inJSON)}
 }
 

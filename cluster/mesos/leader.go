@@ -27,9 +27,9 @@ var (
 	errNoAnswer = errors.New("does not answer")
 )
 
-// labelJSON is the prefix of masters' nodes in JSON. Nodes with the prefix "info_" belong to masters older than Mesos
-// 0.24 and hold protobuf.
-const labelJSON = "json.info_"
+// jsonPrefix is the prefix of the names of masters' nodes whose data is JSON. Nodes with the prefix "info_" belong to
+// masters older than Mesos 0.24 and hold protobuf.
+const jsonPrefix = "json.info_"
 
 // zkSession is the timeout of the ZooKeeper session. Masters use the same timeout to find their leader. The driver
 // stores nothing in ZooKeeper, so the timeout only decides how soon a dead server is noticed.
@@ -175,7 +175,7 @@ func (d *detector) close() {
 func leaderNode(children []string) (string, error) {
 	first, lowest, oldMasters := "", int64(0), 0
 	for _, child := range children {
-		number, isJSON := strings.CutPrefix(child, labelJSON)
+		number, isJSON := strings.CutPrefix(child, jsonPrefix)
 		if !isJSON {
 			if strings.HasPrefix(child, "info_") {
 				oldMasters++
@@ -199,7 +199,7 @@ func leaderNode(children []string) (string, error) {
 		if len(shown) > 3 {
 			shown = append(shown[:3], "…")
 		}
-		return "", fmt.Errorf("has no child %s…, only %s: the path may be wrong", labelJSON, strings.Join(shown, ", "))
+		return "", fmt.Errorf("has no child %s…, only %s: the path may be wrong", jsonPrefix, strings.Join(shown, ", "))
 	}
 }
 

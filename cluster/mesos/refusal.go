@@ -39,16 +39,17 @@ func subscribeError(e cluster.FrameworkError) error {
 	return &refusedEvent{event: e, refused: &cluster.Refused{Status: http.StatusForbidden, Message: e.Message}}
 }
 
-// explain adds to the error of a SUBSCRIBE what it means and which flag to check, if it knows that.
+// explain adds a hint to the error of a SUBSCRIBE: what the error means and which flag to check. It returns an error
+// for which there is no hint unchanged.
 func explain(err error, master *url.URL, f cluster.Framework, used *Credentials) error {
-	if hint := hint(err, master, f, used); hint != "" {
+	if hint := hintFor(err, master, f, used); hint != "" {
 		return fmt.Errorf("%w (%s)", err, hint)
 	}
 	return err
 }
 
-// hint returns the explanation of an error, or "". used are the credentials of the request, nil if it had none.
-func hint(err error, master *url.URL, f cluster.Framework, used *Credentials) string {
+// hintFor returns the hint for an error, or "". used are the credentials of the request, nil if it had none.
+func hintFor(err error, master *url.URL, f cluster.Framework, used *Credentials) string {
 	if errors.Is(err, ErrNoMaster) {
 		return "look at --mesos: a master's port is usually 5050, an agent's 5051"
 	}

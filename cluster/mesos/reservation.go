@@ -108,7 +108,8 @@ func (cache reservations) parse(key string) (*reservation, error) {
 }
 
 // resourcesOf encodes total: first the reserved part, in the given order, then the unreserved rest. It omits zero
-// amounts, which Mesos rejects as invalid. It returns an error if a key is unknown or the reserved part exceeds total.
+// amounts, which Mesos rejects as invalid. It returns an error if a key can't be parsed, an amount is negative, or the
+// reserved part exceeds total.
 func (cache reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
 	if len(reserved) == 0 {
 		return scalars(total), nil

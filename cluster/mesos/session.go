@@ -71,9 +71,9 @@ func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Option
 	}
 }
 
-// subscribed waits at most limit for the first event, which must be SUBSCRIBED. The heartbeat timer is stopped when it
-// returns.
-func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
+// awaitSubscribed waits at most limit for the first event, which must be SUBSCRIBED. The heartbeat timer is stopped
+// when it returns.
+func (s *session) awaitSubscribed(limit time.Duration) (cluster.Subscribed, error) {
 	s.silenceLimit = limit
 	s.silenceTimer = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })
 	event, err := s.read()

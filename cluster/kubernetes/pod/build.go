@@ -46,8 +46,8 @@ const (
 	graceMargin = 10 * time.Second
 )
 
-// Grace returns a pod's grace period in whole seconds. It is the time kill, which the job's processes get between
-// SIGTERM and SIGKILL, plus a margin for the executor, which must outlive the processes.
+// Grace returns a pod's grace period in whole seconds. kill is the time that the job's processes get between SIGTERM
+// and SIGKILL. The grace period is longer by a margin, because the executor must outlive the processes.
 func Grace(kill time.Duration) int64 {
 	return int64((max(kill, 0) + graceMargin + time.Second - 1) / time.Second)
 }
@@ -184,8 +184,8 @@ func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.Tas
 	}
 }
 
-// setControlledContainer sets the fields that the scheduler controls in a container that runs the executor. The pull
-// policy is that of Kubernetes by default.
+// setControlledContainer sets the fields that the scheduler controls in a container that runs the executor. It resets
+// the pull policy to the default of Kubernetes; the caller may set another one after that.
 func setControlledContainer(
 	c *corev1.Container, image string, command []string, resources corev1.ResourceRequirements, task description,
 ) {

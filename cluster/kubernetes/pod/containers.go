@@ -42,7 +42,7 @@ func (c *fieldCheck) checkContainers(own, base *corev1.PodSpec) {
 	// A container may refer to a volume that could not be parsed.
 	volumesIncomplete := c.hasViolation(field+".spec.volumes") || volumes[""]
 	var seen []string
-	check := func(list string, all, baseContainers []corev1.Container, ours string) {
+	check := func(list string, all, baseContainers []corev1.Container, ourName string) {
 		for i := range all {
 			one, before := &all[i], corev1.Container{}
 			path := fmt.Sprintf("%s.spec.%s[%d]", field, list, i)
@@ -65,13 +65,13 @@ func (c *fieldCheck) checkContainers(own, base *corev1.PodSpec) {
 				c.violate(path+".name", one.Name, "is the name of the job's container; choose another")
 			case slices.Contains(seen, one.Name):
 				c.violate(path+".name", one.Name, "is also the name of an earlier container")
-			case one.Name != ours && one.Image == "" && before.Image == "":
+			case one.Name != ourName && one.Image == "" && before.Image == "":
 				c.missing(path, "image", "is missing: the scheduler creates only the containers %s and %s", Container,
 					Prepare)
 			}
 			seen = append(seen, one.Name)
-			c.checkContainer(path, one, one.Name == ours)
-			c.checkPrivilege(path, one, &before, one.Name == ours)
+			c.checkContainer(path, one, one.Name == ourName)
+			c.checkPrivilege(path, one, &before, one.Name == ourName)
 			for j, m := range one.VolumeMounts {
 				if m.Name != "" && !volumesIncomplete && !volumes[m.Name] && !isOurVolume(m.Name) {
 					c.violate(fmt.Sprintf("%s.volumeMounts[%d].name", path, j), m.Name,
@@ -139,9 +139,9 @@ func (c *fieldCheck) checkContainer(path string, one *corev1.Container, ours boo
 	}
 }
 
-// checkPrivilege rejects a container that is privileged although its allowPrivilegeEscalation is false. That is false
-// by default for the containers that the scheduler creates. before is the container of the same name onto which one is
-// merged.
+// checkPrivilege rejects a container that is privileged although its allowPrivilegeEscalation is false, which is the
+// default for the containers that the scheduler creates (ours). before is the container of the same name in the
+// installation's template, onto which this one is merged.
 func (c *fieldCheck) checkPrivilege(path string, one, before *corev1.Container, ours bool) {
 	escalationDenied := ours
 	for _, of := range []*corev1.SecurityContext{before.SecurityContext, one.SecurityContext} {
@@ -158,10 +158,10 @@ func (c *fieldCheck) checkPrivilege(path string, one, before *corev1.Container, 
 func (c *fieldCheck) rejectSidecarFields(path string, one *corev1.Container) {
 	for _, f := range []struct {
 		name  string
-		given bool
+		isSet bool
 	}{{"lifecycle", one.Lifecycle != nil}, {"livenessProbe", one.LivenessProbe != nil},
 		{"readinessProbe", one.ReadinessProbe != nil}, {"startupProbe", one.StartupProbe != nil}} {
-		if f.given {
+		if f.isSet {
 			c.violate(path+"."+f.name, nil, "is only for init containers with restartPolicy: Always")
 		}
 	}

@@ -54,7 +54,7 @@ func setEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, u *cluster.Update
 			"it was drained, and ended after the current run"
 		u.Status = statusAtEnd(p, t, "")
 	case leaseLost(t):
-		// It was lost, and did not fail by itself, as when its node is cut off from the servers.
+		// The task was lost and did not fail by itself, for example because its node was cut off from the servers.
 		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor, "it had no lease any more"
 		u.Status = statusAtEnd(p, t, "")
 	case t.Reason == "OOMKilled":

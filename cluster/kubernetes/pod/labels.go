@@ -47,8 +47,8 @@ func LabelValue(text string) string {
 	return strings.TrimLeft(word+"-"+hash, "-_.")
 }
 
-// with returns a map of all entries; those of more take precedence. It modifies neither map, but may return more
-// itself.
+// with returns a map of the entries of both maps; those of more take precedence. It modifies neither map, but may
+// return more itself.
 func with(entries, more map[string]string) map[string]string {
 	all := maps.Clone(entries)
 	if all == nil {

@@ -27,8 +27,8 @@ var (
 const (
 	startTimeout = 30 * time.Second
 	readyTimeout = 5 * time.Minute
-	// reportAfter is how long volumes or network may be missing before an update says so. Every pod begins in that
-	// state.
+	// reportAfter is how long volumes or network may be missing before an update says so. Every pod begins without
+	// them.
 	reportAfter = 10 * time.Second
 )
 

@@ -32,8 +32,8 @@ type Options struct {
 	now func() time.Time
 }
 
-// complete sets the defaults.
-func (o *Options) complete() {
+// setDefaults replaces zero values by the defaults.
+func (o *Options) setDefaults() {
 	o.Idle, o.Pause = cmp.Or(o.Idle, 15*time.Second), cmp.Or(o.Pause, time.Second)
 	o.Quiet = cmp.Or(o.Quiet, 200*time.Millisecond)
 	o.Budget, o.MaxTexts = cmp.Or(o.Budget, 512<<20), cmp.Or(o.MaxTexts, 200)
@@ -60,7 +60,7 @@ type Files struct {
 
 // NewFiles creates the folder. It opens no connection.
 func NewFiles(opt Options) (*Files, error) {
-	opt.complete()
+	opt.setDefaults()
 	if err := os.MkdirAll(opt.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder for the output of pods: %w", err)
 	}
@@ -99,7 +99,7 @@ func (f *Files) Size(ctx context.Context, _, path string) (int64, error) {
 		return 0, err
 	}
 	defer release()
-	if err := t.failed(); err != nil {
+	if err := t.failure(); err != nil {
 		return 0, err
 	}
 	return t.length(), nil

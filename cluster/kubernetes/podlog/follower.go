@@ -43,14 +43,14 @@ type Follower struct {
 	running sync.WaitGroup
 
 	mu         sync.Mutex
-	pods       map[types.UID]*followed
-	active     int         // how many of pods are followed; the others wait
-	waiting    []*followed // in the order of arrival
-	fullLogged bool        // the log has said that daemons wait
+	pods       map[types.UID]*followedPod
+	active     int            // how many of pods are followed; the others wait
+	waiting    []*followedPod // in the order of arrival
+	fullLogged bool           // the log has said that daemons wait
 }
 
-// followed is a pod that is followed or waits for that.
-type followed struct {
+// followedPod is a pod that is followed, or waits until it can be followed.
+type followedPod struct {
 	kubernetes.Pod
 	ctx    context.Context // of its session
 	report func(cluster.Event)
@@ -65,7 +65,7 @@ var _ kubernetes.Follower = (*Follower)(nil)
 func NewFollower(opt FollowerOptions) *Follower {
 	opt.MaxPods = cmp.Or(opt.MaxPods, MaxFollowed)
 	opt.MinPause, opt.MaxPause = cmp.Or(opt.MinPause, time.Second), cmp.Or(opt.MaxPause, 30*time.Second)
-	return &Follower{opt: opt, source: source{opt.Core}, pods: map[types.UID]*followed{}}
+	return &Follower{opt: opt, source: source{opt.Core}, pods: map[types.UID]*followedPod{}}
 }
 
 // Wait returns when no pod is followed any more. Call it after all sessions have ended.
@@ -79,19 +79,19 @@ func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cl
 	if old := f.pods[p.UID]; old != nil {
 		f.remove(old)
 	}
-	one := &followed{Pod: p, ctx: ctx, report: report}
-	one.cancelRemoval = context.AfterFunc(ctx, func() {
+	entry := &followedPod{Pod: p, ctx: ctx, report: report}
+	entry.cancelRemoval = context.AfterFunc(ctx, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.remove(one)
+		f.remove(entry)
 	})
-	f.pods[p.UID] = one
-	f.waiting = append(f.waiting, one)
+	f.pods[p.UID] = entry
+	f.waiting = append(f.waiting, entry)
 	if p.Daemon && f.active >= f.opt.MaxPods {
 		f.displace()
 	}
 	f.followWaiting()
-	if daemonWaits := one.stop == nil && p.Daemon; daemonWaits && !f.fullLogged {
+	if daemonWaits := entry.stop == nil && p.Daemon; daemonWaits && !f.fullLogged {
 		f.fullLogged = true
 		f.opt.Logger.Warn("runs of daemons delayed until other pods have ended: too many pods are followed",
 			"limit", f.opt.MaxPods, "pod", p.Name, "task", p.TaskID)
@@ -102,35 +102,35 @@ func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cl
 func (f *Follower) Gone(uid types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if one := f.pods[uid]; one != nil {
-		f.remove(one)
+	if entry := f.pods[uid]; entry != nil {
+		f.remove(entry)
 	}
 }
 
 // remove stops following a pod. It does nothing if the pod was removed before. f.mu must be held.
-func (f *Follower) remove(one *followed) {
-	if f.pods[one.UID] != one {
+func (f *Follower) remove(entry *followedPod) {
+	if f.pods[entry.UID] != entry {
 		return
 	}
-	delete(f.pods, one.UID)
-	one.cancelRemoval()
-	if one.stop == nil {
-		f.waiting = slices.DeleteFunc(f.waiting, func(other *followed) bool { return other == one })
+	delete(f.pods, entry.UID)
+	entry.cancelRemoval()
+	if entry.stop == nil {
+		f.waiting = slices.DeleteFunc(f.waiting, func(other *followedPod) bool { return other == entry })
 		return
 	}
-	one.stop()
+	entry.stop()
 	f.active--
 	f.followWaiting()
 }
 
 // displace stops following one pod that is not a daemon's, if there is one, and lets it wait. f.mu must be held.
 func (f *Follower) displace() {
-	for _, one := range f.pods {
-		if one.stop != nil && !one.Daemon {
-			one.stop()
-			one.stop = nil
+	for _, entry := range f.pods {
+		if entry.stop != nil && !entry.Daemon {
+			entry.stop()
+			entry.stop = nil
 			f.active--
-			f.waiting = append(f.waiting, one)
+			f.waiting = append(f.waiting, entry)
 			return
 		}
 	}
@@ -139,13 +139,13 @@ func (f *Follower) displace() {
 // followWaiting starts to follow waiting pods up to the limit, daemons first. f.mu must be held.
 func (f *Follower) followWaiting() {
 	for f.active < f.opt.MaxPods && len(f.waiting) > 0 {
-		next := max(slices.IndexFunc(f.waiting, func(one *followed) bool { return one.Daemon }), 0)
-		one := f.waiting[next]
+		next := max(slices.IndexFunc(f.waiting, func(entry *followedPod) bool { return entry.Daemon }), 0)
+		entry := f.waiting[next]
 		f.waiting = slices.Delete(f.waiting, next, next+1)
 		f.active++
 		var ctx context.Context
-		ctx, one.stop = context.WithCancel(one.ctx)
-		p, report := one.Pod, one.report
+		ctx, entry.stop = context.WithCancel(entry.ctx)
+		p, report := entry.Pod, entry.report
 		f.running.Go(func() { f.follow(ctx, p, report) })
 	}
 }
@@ -159,7 +159,7 @@ const (
 )
 
 // follow reads a pod's records until ctx ends. It requests earlier output by elapsed seconds, because the clocks of
-// nodes differ. Until the output was opened once, it requests all of firstSeconds.
+// nodes differ. Until the output has been opened once, it requests all of firstSeconds.
 func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(cluster.Event)) {
 	var lastData time.Time
 	seconds, pause := int64(firstSeconds), f.opt.MinPause

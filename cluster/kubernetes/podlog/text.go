@@ -140,9 +140,9 @@ func (t *text) stale(now time.Time, pause time.Duration) bool {
 	return t.err != nil && now.Sub(t.endedAt) >= pause
 }
 
-// failed returns why the output broke off, if nothing of it was read or if the pod no longer exists. It returns nil if
+// failure returns why the output broke off, if nothing of it was read or if the pod no longer exists. It returns nil if
 // some output was read from a pod that exists, and while nothing has failed.
-func (t *text) failed() error {
+func (t *text) failure() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.size > 0 && !errors.Is(t.err, cluster.ErrGone) {
