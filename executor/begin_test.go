@@ -18,16 +18,16 @@ func TestE1NoProcessBeforeItsUpdate(t *testing.T) {
 	a := newAgent(t)
 	begun := filepath.Join(t.TempDir(), "begun")
 	a.mu.Lock()
-	a.refusing = true
+	a.refusesUpdates = true
 	a.mu.Unlock()
 	a.launch(taskOf("first", script(t, "echo first >>"+begun)))
 	// When an update is refused the second time, the executor has done everything that it does before the answer.
-	a.until("two refusals", func() bool { return a.refused >= 2 })
+	a.until("two refusals", func() bool { return a.refusals >= 2 })
 	if _, err := os.Stat(begun); err == nil {
 		t.Error("the process was started before the agent accepted the update")
 	}
 	a.mu.Lock()
-	a.refusing = false
+	a.refusesUpdates = false
 	a.mu.Unlock()
 	a.await("first", mesos.TASK_FINISHED)
 	if text, _ := os.ReadFile(begun); string(text) != "first\n" {

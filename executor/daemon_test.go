@@ -110,7 +110,7 @@ func TestResidentEndsWhileIdle(t *testing.T) {
 	})
 }
 
-// A kill ends the present run, and the last update contains that run.
+// A kill ends the present run and its process, and the last update contains that run.
 func TestDaemonKilledInARun(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{"one run": script(t, `echo $$; exec sleep 1000`),
@@ -125,16 +125,16 @@ func TestDaemonKilledInARun(t *testing.T) {
 			_, status := a.await("d", mesos.TASK_KILLED)
 			if r := status.Run; r == nil || r.State != wire.RunKilled || !r.Fire.Equal(begun[0].Fire) ||
 				r.Signal != "terminated" || status.Cause != "killed" || status.Totals.Failed != 0 {
-				t.Errorf("%+v %+v", status, status.Run)
+				t.Errorf("unexpected status %+v, run %+v", status, status.Run)
 			}
 			if alive(pid) {
-				t.Error("it is alive")
+				t.Error("the process of the run outlived the end of its task")
 			}
 		})
 	}
 }
 
-// A shard that is killed between two runs ends at once, resident or not.
+// A shard that is killed between two runs or before its first fire ends at once.
 func TestDaemonKilledWhileIdle(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -147,12 +147,13 @@ func TestDaemonKilledWhileIdle(t *testing.T) {
 	for _, id := range []string{"resident", "never"} {
 		a.kill(id)
 		if _, status := a.await(id, mesos.TASK_KILLED); status.Run != nil || status.Totals == nil {
-			t.Errorf("%s: %+v", id, status)
+			t.Errorf("%s: unexpected status %+v", id, status)
 		}
 	}
 }
 
-// After a kill with more grace than the task's own, the present run may end, and the shard does not fire again.
+// After a kill with more grace than the task's own, the shard does not fire again, and ends when its present run has
+// ended. The run has only the grace beyond the task's own; a shard without a run ends at once.
 func TestDaemonDrained(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(testing.TB, string) string{"one run": script, "resident": residentScript} {
@@ -184,7 +185,7 @@ func TestDaemonDrained(t *testing.T) {
 		a.killWithin("d", 10*time.Minute)
 		a.killWithin("d", time.Minute+100*time.Millisecond) // its own grace is a minute
 		if _, status := a.await("d", mesos.TASK_KILLED); status.Run == nil || status.Run.State != wire.RunKilled {
-			t.Errorf("%+v", status)
+			t.Errorf("unexpected status %+v", status)
 		}
 	})
 	t.Run("idle", func(t *testing.T) {
@@ -194,7 +195,7 @@ func TestDaemonDrained(t *testing.T) {
 		a.awaitRuns("d", wire.RunFinished, 1)
 		a.killWithin("d", 10*time.Minute)
 		if _, status := a.await("d", mesos.TASK_KILLED); status.Cause != "killed" {
-			t.Errorf("%+v", status)
+			t.Errorf("unexpected status %+v", status)
 		}
 	})
 }
@@ -218,7 +219,7 @@ func TestDaemonMisfire(t *testing.T) {
 			for i, r := range runs[1:3] {
 				if r.Source != "MISFIRE" || !r.Fire.Equal(first.Add(time.Duration(i+1)*time.Second)) ||
 					r.totals.Skipped != 0 {
-					t.Errorf("%+v", r)
+					t.Errorf("unexpected run %+v", r)
 				}
 			}
 			continue
@@ -228,7 +229,7 @@ func TestDaemonMisfire(t *testing.T) {
 		r := runs[1]
 		if between := int64(r.Fire.Sub(first)/time.Second) - 1; r.Source != "NORMAL_TRIGGER" || between < 1 ||
 			r.totals.Skipped < between {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected run %+v", r)
 		}
 	}
 }
@@ -241,7 +242,7 @@ func TestDaemonReruns(t *testing.T) {
 	task.Daemon.Cron, task.Daemon.Rerun = "0 0 0 1 1 ? 2126", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	a.launch(task)
 	if r := a.awaitRuns("d", wire.RunFinished, 1)[0]; r.Source != "FAILOVER" || !r.Fire.Equal(task.Daemon.Rerun) {
-		t.Errorf("%+v", r)
+		t.Errorf("unexpected run %+v", r)
 	}
 	if got := a.read("tasks/1/stdout"); got != "FAILOVER 2026-01-02T03:04:05.000Z\n" {
 		t.Errorf("it wrote %q", got)
@@ -251,18 +252,18 @@ func TestDaemonReruns(t *testing.T) {
 // A shard that does not fire yet has nothing to drain: a kill ends it at once, whatever the grace.
 func TestDaemonKilledWhileItIsFetched(t *testing.T) {
 	t.Parallel()
-	shutdown := make(chan struct{}, 10)
+	requested := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		shutdown <- struct{}{}
+		requested <- struct{}{}
 		<-r.Context().Done()
 	}))
 	defer server.Close()
 	a := newAgent(t)
 	a.launch(daemonOf("d", server.URL+"/job.sh"))
-	<-shutdown
+	<-requested
 	a.killWithin("d", time.Hour)
 	if _, status := a.await("d", mesos.TASK_KILLED); status.Run != nil {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 }
 
@@ -276,14 +277,14 @@ func TestDaemonShutdown(t *testing.T) {
 	a.awaitRuns("idle", wire.RunFinished, 1)
 	a.event(mesosexec.Event{Type: mesosexec.Event_SHUTDOWN})
 	if _, status := a.await("busy", mesos.TASK_KILLED); status.Run == nil || status.Run.State != wire.RunKilled {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 	if _, status := a.await("idle", mesos.TASK_KILLED); status.Run != nil ||
 		!strings.Contains(status.Cause, "shut down") {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 	if status := a.exit(); status != 0 {
-		t.Errorf("exit status %d", status)
+		t.Errorf("the executor ended with the unexpected status %d", status)
 	}
 }
 
@@ -314,7 +315,7 @@ touch `+once+`; echo '{"type":"hello","version":1}' >&4; read -r line <&3; echo 
 	a.launch(task)
 	a.awaitRuns("d", wire.RunFinished, 1)
 	if r := a.awaitRuns("d", wire.RunTimedOut, 1)[0]; !strings.HasSuffix(r.Cause, "sent no hello") {
-		t.Errorf("%+v", r)
+		t.Errorf("unexpected run %+v", r)
 	}
 }
 

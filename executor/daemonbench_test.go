@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// resident builds the program of the resident process.
-func resident(b *testing.B) string {
+// buildResident builds the program of the resident process, and returns its path.
+func buildResident(b *testing.B) string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "resident")
 	build := exec.Command("go", "build", "-o", program, "./testdata/resident")
@@ -28,10 +28,10 @@ func resident(b *testing.B) string {
 	return program
 }
 
-// residents starts count shards, and waits until each has had a run.
-func residents(b *testing.B, a *fakeAgent, count int) {
+// startResidents starts count resident shards, and waits until each has had a run.
+func startResidents(b *testing.B, a *fakeAgent, count int) {
 	b.Helper()
-	program := resident(b)
+	program := buildResident(b)
 	for i := range count {
 		task := daemonOf(fmt.Sprint("d", i), "")
 		task.Package, task.Command, task.Item = wire.Package{}, []string{program}, i
@@ -94,7 +94,7 @@ func cpuOf(b *testing.B, pid int) time.Duration {
 // function. An operation is one fire, once a second: -benchtime=100x takes 100 seconds.
 func BenchmarkResidentFire(b *testing.B) {
 	a := newAgent(b)
-	residents(b, a, 1)
+	startResidents(b, a, 1)
 	for n := 3; b.Loop(); n++ {
 		a.awaitRuns("d0", wire.RunFinished, n)
 	}
@@ -106,7 +106,7 @@ func BenchmarkResidentFire(b *testing.B) {
 func BenchmarkManyShards(b *testing.B) {
 	const count = 500
 	a := newAgent(b)
-	residents(b, a, count)
+	startResidents(b, a, count)
 	a.until("two more runs of the first", func() bool { return len(a.runs("d0")) >= 3 })
 	pid := a.cmd.Process.Pid
 	parts := slices.DeleteFunc(inSession(pid), func(p int) bool {
@@ -147,7 +147,7 @@ func BenchmarkManyShards(b *testing.B) {
 // BenchmarkResidentMemory measures the executor's own memory with 100 resident shards.
 func BenchmarkResidentMemory(b *testing.B) {
 	a := newAgent(b)
-	residents(b, a, 100)
+	startResidents(b, a, 100)
 	for n := 2; b.Loop(); n++ {
 		a.awaitRuns("d99", wire.RunFinished, n)
 	}

@@ -56,7 +56,7 @@ func TestDaemonRetries(t *testing.T) {
 	failed := a.awaitRuns("d", wire.RunFailed, 2)
 	for i, r := range append(failed[:2], finished) {
 		if r.Attempt != i+1 || !r.Fire.Equal(finished.Fire) || r.Retried != (i < 2) || r.Sampled {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected run %+v", r)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestDaemonRunsHaveNotes(t *testing.T) {
 			a.launch(task)
 			if r := a.awaitRuns("d", wire.RunFinished, 1)[0]; !strings.HasPrefix(r.Note, "it used up to ") ||
 				r.Cause != "" {
-				t.Errorf("%+v", r.Run)
+				t.Errorf("unexpected run %+v", r.Run)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestDaemonSampling(t *testing.T) {
 	a.launch(task)
 	for i, r := range a.awaitRuns("d", wire.RunFinished, 2) {
 		if !r.Sampled || r.totals.Runs != int64(3*(i+1)) {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected run %+v", r)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestDaemonThatCannotBegin(t *testing.T) {
 		test.spoil(&task)
 		a.launch(task)
 		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause, test.cause) {
-			t.Errorf("%s: %q", id, status.Cause)
+			t.Errorf("%s: unexpected cause %q", id, status.Cause)
 		}
 	}
 	bad := daemonOf("bad", script(t, ":"))
@@ -159,7 +159,7 @@ func TestDaemonThatCannotBegin(t *testing.T) {
 	a.launch(bad)
 	if r := a.awaitRuns("bad", wire.RunFailed, 2)[0]; !strings.Contains(r.Cause,
 		"the arguments or the environment are too long") {
-		t.Errorf("%+v", r)
+		t.Errorf("unexpected run %+v", r)
 	}
 }
 
@@ -214,11 +214,11 @@ func TestResidentsDieWithTheSupervisor(t *testing.T) {
 		_, status := a.await(id, mesos.TASK_FAILED)
 		if !status.SupervisorLost || status.Totals == nil || id == "killer" &&
 			(status.Run == nil || status.Run.State != wire.RunKilled) {
-			t.Errorf("%s: %+v", id, status)
+			t.Errorf("%s: unexpected status %+v", id, status)
 		}
 	}
 	if status := a.exit(); status != 1 {
-		t.Errorf("exit status %d", status)
+		t.Errorf("the executor ended with the unexpected status %d", status)
 	}
 	mustEnd(t, pids)
 }
@@ -234,7 +234,7 @@ func TestReports(t *testing.T) {
 	a.until("reports of both", func() bool {
 		for _, r := range a.reports {
 			if r.Time.IsZero() || r.Version != 1 {
-				t.Errorf("%+v", r)
+				t.Errorf("unexpected run %+v", r)
 			}
 			for _, task := range r.Tasks {
 				if task.Progress != nil {
@@ -246,11 +246,11 @@ func TestReports(t *testing.T) {
 	})
 	if d := seen["d"]; d.Progress.Fraction != 0.25 || !strings.HasPrefix(d.Progress.Message, "run ") ||
 		d.Fire.IsZero() || d.Totals == nil || time.Since(d.Progress.At) > time.Minute {
-		t.Errorf("%+v %+v", d, d.Progress)
+		t.Errorf("unexpected report %+v with progress %+v", d, d.Progress)
 	}
 	if task := seen["t"]; task.Progress.Fraction != 0.5 || task.Progress.Message != "half" || !task.Fire.IsZero() ||
 		task.Totals != nil {
-		t.Errorf("%+v %+v", task, task.Progress)
+		t.Errorf("unexpected report %+v with progress %+v", task, task.Progress)
 	}
 	a.kill("t")
 	a.await("t", mesos.TASK_KILLED)
@@ -261,10 +261,10 @@ func TestReportsRefused(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	a.mu.Lock()
-	a.deaf = true
+	a.refusesReports = true
 	a.mu.Unlock()
 	a.launch(taskOf("t", script(t, `while :; do echo '{"type":"progress","fraction":0.5}' >&4; sleep 0.1; done`)))
-	a.until("three refusals", func() bool { return a.refused >= 3 })
+	a.until("three refusals", func() bool { return a.refusals >= 3 })
 	a.kill("t")
 	a.await("t", mesos.TASK_KILLED)
 	log, err := os.ReadFile(a.log.Name())
@@ -276,8 +276,9 @@ func TestReportsRefused(t *testing.T) {
 	}
 }
 
-// A shard whose process keeps ending does not keep its turn from other shards while it waits for a restart.
-func TestTurnIsNotHeldForARestart(t *testing.T) {
+// A shard whose process keeps ending holds no slot of its job (SINGLE_THREAD) while it waits for a restart, so that the
+// other shards of the job run.
+func TestSlotIsNotHeldForARestart(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	for id, program := range map[string]string{"ends": residentScript(t, `exit 1`), "works": residentScript(t, `:`)} {
@@ -289,6 +290,6 @@ func TestTurnIsNotHeldForARestart(t *testing.T) {
 	works := a.awaitRuns("works", wire.RunFinished, 1)
 	works = a.awaitRuns("works", wire.RunFinished, len(works)+1)
 	if last := works[len(works)-1].totals; last.Skipped > 2 {
-		t.Errorf("%+v", last)
+		t.Errorf("unexpected %+v", last)
 	}
 }

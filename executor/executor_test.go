@@ -287,7 +287,7 @@ func TestKill(t *testing.T) {
 	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") ||
 		!strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") ||
 		status.Forced {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 	task = taskOf("deaf", script(t,
 		`trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))
@@ -298,7 +298,7 @@ func TestKill(t *testing.T) {
 	a.kill("deaf")
 	if _, status = a.await("deaf", mesos.TASK_KILLED); status.Signal != "killed" || status.ExitStatus != nil ||
 		!status.Forced {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 	waitGone(t, "/proc/"+child)
 	a.kill("never heard of")
@@ -306,9 +306,9 @@ func TestKill(t *testing.T) {
 
 func TestKillWhileFetching(t *testing.T) {
 	t.Parallel()
-	shutdown := make(chan struct{}, 2)
+	requested := make(chan struct{}, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		shutdown <- struct{}{}
+		requested <- struct{}{}
 		<-r.Context().Done()
 	}))
 	defer server.Close()
@@ -317,7 +317,7 @@ func TestKillWhileFetching(t *testing.T) {
 		task := taskOf(fmt.Sprint(cache), server.URL)
 		task.Package.Cache = cache
 		a.launch(task)
-		<-shutdown
+		<-requested
 		a.kill(task.TaskID)
 		a.await(task.TaskID, mesos.TASK_KILLED)
 		if got := a.states(task.TaskID); got != "STARTING KILLED" {
@@ -349,7 +349,7 @@ func TestShutdown(t *testing.T) {
 			}
 			a.await("deaf", mesos.TASK_KILLED)
 			if _, status := a.await("gentle", mesos.TASK_KILLED); !strings.Contains(status.Cause, "shut down") {
-				t.Errorf("cause %q", status.Cause)
+				t.Errorf("unexpected cause %q", status.Cause)
 			}
 		})
 	}
@@ -360,7 +360,7 @@ func TestIdleEndsAtOnce(t *testing.T) {
 	a := newAgent(t)
 	a.event(mesosexec.Event{Type: mesosexec.Event_SHUTDOWN})
 	if status := a.exit(); status != 0 {
-		t.Errorf("exit status %d", status)
+		t.Errorf("the executor ended with the unexpected status %d", status)
 	}
 }
 

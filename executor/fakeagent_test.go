@@ -77,14 +77,15 @@ type fakeAgent struct {
 	subscribed []mesosexec.Call_Subscribe
 	updates    []mesos.TaskStatus
 	acked      map[string]bool
-	refuse     int  // the status with which it rejects SUBSCRIBE; 0 to accept
-	connected  bool // the executor has subscribed since the agent's last start
-	silent     bool // it acknowledges nothing
-	refused    int  // the number of rejected updates and reports
-	refusing   bool
 	reports    []wire.Report
-	deaf       bool // it rejects reports, and counts them in refused
-	changed    chan struct{}
+	connected  bool          // the executor has subscribed since the agent's last start
+	changed    chan struct{} // closed and replaced at each change of these fields
+
+	silent          bool // the agent acknowledges nothing
+	subscribeStatus int  // the status with which the agent rejects SUBSCRIBE; 0 to accept
+	refusesUpdates  bool
+	refusesReports  bool
+	refusals        int // the number of rejected updates and reports
 }
 
 type option func(*exec.Cmd)
@@ -93,7 +94,7 @@ func env(name, value string) option {
 	return func(c *exec.Cmd) { c.Env = append(c.Env, name+"="+value) }
 }
 
-// newAgent starts an agent and its executor, and waits until it has subscribed.
+// newAgent starts an agent and its executor, and waits until the executor has subscribed.
 func newAgent(t testing.TB, options ...option) *fakeAgent {
 	t.Helper()
 	return newAgentIn(t, t.TempDir(), options...)
@@ -182,6 +183,7 @@ func mustBeEmpty(t testing.TB, session int) {
 	}
 }
 
+// inSession returns the processes of a session that have not ended.
 func inSession(session int) []int {
 	var left []int
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -250,8 +252,8 @@ func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		switch {
-		case a.refusing:
-			a.refused++
+		case a.refusesUpdates:
+			a.refusals++
 			a.wake()
 			http.Error(w, "not ready", http.StatusServiceUnavailable)
 			return
@@ -269,8 +271,8 @@ func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		defer a.wake()
-		if a.deaf {
-			a.refused++
+		if a.refusesReports {
+			a.refusals++
 			http.Error(w, "no messages here", http.StatusNotImplemented)
 			return
 		}
@@ -285,9 +287,9 @@ func (a *fakeAgent) serveSubscribe(w http.ResponseWriter, r *http.Request, s *me
 	a.mu.Lock()
 	a.subscribed = append(a.subscribed, *s)
 	a.wake()
-	if a.refuse != 0 {
+	if a.subscribeStatus != 0 {
 		defer a.mu.Unlock()
-		http.Error(w, "Executor cannot be found", a.refuse)
+		http.Error(w, "Executor cannot be found", a.subscribeStatus)
 		return
 	}
 	stream := make(chan []byte, 10_000)

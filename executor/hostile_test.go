@@ -296,11 +296,11 @@ func TestTaskKillsTheSupervisor(t *testing.T) {
 	for _, id := range []string{"other", "killer"} {
 		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause,
 			"supervises the executor's tasks was killed") {
-			t.Errorf("%s: %q", id, status.Cause)
+			t.Errorf("%s: unexpected cause %q", id, status.Cause)
 		}
 	}
 	if status := a.exit(); status != 1 {
-		t.Errorf("exit status %d", status)
+		t.Errorf("the executor ended with the unexpected status %d", status)
 	}
 	mustEnd(t, pids)
 }
@@ -317,7 +317,7 @@ func TestAsRootForkChainsWithoutSupervisor(t *testing.T) {
 	a.launch(taskOf("chains", script(t, fmt.Sprintf(`(i=0; while [ $i -lt 40 ]; do setsid sh -c 'f() { f & }; f' %s & i=$((i+1)); done); kill -9 $PPID; exec sleep 1000`, chain))))
 	if _, status := a.await("chains", mesos.TASK_FAILED); !status.SupervisorLost ||
 		strings.Contains(status.Cause, "left") {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -326,7 +326,7 @@ func TestAsRootForkChainsWithoutSupervisor(t *testing.T) {
 		}
 	}
 	if status := a.exit(); status != 1 {
-		t.Errorf("exit status %d", status)
+		t.Errorf("the executor ended with the unexpected status %d", status)
 	}
 }
 

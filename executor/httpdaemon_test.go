@@ -17,11 +17,11 @@ import (
 // kill or a timeout interrupts the request.
 func TestRequestDaemon(t *testing.T) {
 	t.Parallel()
-	var shutdown atomic.Int64
+	var requests atomic.Int64
 	hangs := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case shutdown.Add(1) == 1:
+		case requests.Add(1) == 1:
 			http.Error(w, "not yet", http.StatusServiceUnavailable)
 		case r.URL.Path == "/hangs":
 			select {
@@ -37,11 +37,11 @@ func TestRequestDaemon(t *testing.T) {
 	a.launch(of("t1", "/"))
 	if failed := a.awaitRuns("t1", wire.RunFailed, 1)[0]; !strings.Contains(failed.Cause,
 		"answered 503 Service Unavailable:\nnot yet") {
-		t.Errorf("%+v", failed)
+		t.Errorf("unexpected run %+v", failed)
 	}
 	runs := a.awaitRuns("t1", wire.RunFinished, 2)
 	if last := runs[1]; last.totals.Runs < 3 || last.totals.Failed != 1 || !last.Fire.After(runs[0].Fire) {
-		t.Errorf("%+v", runs)
+		t.Errorf("unexpected runs %+v", runs)
 	}
 	a.kill("t1")
 	a.await("t1", mesos.TASK_KILLED)
@@ -50,7 +50,7 @@ func TestRequestDaemon(t *testing.T) {
 	slow.Daemon.TimeoutMillis = 100
 	a.launch(slow)
 	if timedOut := a.awaitRuns("t2", wire.RunTimedOut, 1)[0]; !strings.Contains(timedOut.Cause, "timeoutSeconds") {
-		t.Errorf("%+v", timedOut)
+		t.Errorf("unexpected run %+v", timedOut)
 	}
 	a.kill("t2")
 	a.await("t2", mesos.TASK_KILLED)

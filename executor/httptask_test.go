@@ -22,7 +22,7 @@ func asRequest(task wire.Task, url string) wire.Task {
 // A task that is an HTTP request has the same states, output and causes as any other task, and needs no package.
 func TestRequestTasks(t *testing.T) {
 	t.Parallel()
-	shutdown := make(chan struct{}, 1)
+	requested := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/ok":
@@ -30,7 +30,7 @@ func TestRequestTasks(t *testing.T) {
 		case "/fails":
 			http.Error(w, "no such table", http.StatusInternalServerError)
 		case "/hangs":
-			shutdown <- struct{}{}
+			requested <- struct{}{}
 			<-r.Context().Done()
 		}
 	}))
@@ -58,10 +58,10 @@ func TestRequestTasks(t *testing.T) {
 	}
 
 	a.launch(of("t3", "/hangs"))
-	<-shutdown
+	<-requested
 	a.await("t3", mesos.TASK_RUNNING)
 	a.kill("t3")
 	if _, status = a.await("t3", mesos.TASK_KILLED); status.Cause != "killed; its request was cut off" {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 }

@@ -6,16 +6,7 @@ import (
 	"time"
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
-	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
 )
-
-// killIn kills a task with a grace period from the agent.
-func (a *fakeAgent) killIn(id string, grace time.Duration) {
-	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{
-		TaskID:     mesos.TaskID{Value: id},
-		KillPolicy: &mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: grace.Nanoseconds()}},
-	}})
-}
 
 // TestKillWhileProcessesBegin: a kill reaches a task in any state, even while its process is being started and is not
 // known yet. The test kills so many tasks that some are always in that state.
@@ -52,9 +43,9 @@ func TestLaterKillChangesTheGrace(t *testing.T) {
 		a.read(status.Dir + "/stdout")
 	}
 	a.kill("shortened")
-	a.killIn("shortened", 20*time.Millisecond)
+	a.killWithin("shortened", 20*time.Millisecond)
 	a.await("shortened", mesos.TASK_KILLED)
-	a.killIn("lengthened", 100*time.Millisecond)
+	a.killWithin("lengthened", 100*time.Millisecond)
 	a.kill("lengthened")
 	a.await("lengthened", mesos.TASK_KILLED)
 }

@@ -110,7 +110,7 @@ func TestX6Refused(t *testing.T) {
 	pid := strings.TrimSpace(a.read(status.Dir + "/stdout"))
 	a.stop()
 	a.mu.Lock()
-	a.refuse = http.StatusServiceUnavailable
+	a.subscribeStatus = http.StatusServiceUnavailable
 	before := len(a.subscribed)
 	a.mu.Unlock()
 	a.listen(a.address)
@@ -119,10 +119,10 @@ func TestX6Refused(t *testing.T) {
 		t.Error("503 stopped the task")
 	}
 	a.mu.Lock()
-	a.refuse = http.StatusBadRequest
+	a.subscribeStatus = http.StatusBadRequest
 	a.mu.Unlock()
 	if status := a.exit(); status != 1 {
-		t.Errorf("exit status %d", status)
+		t.Errorf("the executor ended with the unexpected status %d", status)
 	}
 	waitGone(t, "/proc/"+pid)
 }
@@ -141,14 +141,14 @@ func TestX6RecoveryTimeout(t *testing.T) {
 			pid := strings.TrimSpace(a.read(status.Dir + "/stdout"))
 			a.stop()
 			if status := a.exit(); status != 1 {
-				t.Errorf("exit status %d", status)
+				t.Errorf("the executor ended with the unexpected status %d", status)
 			}
 			waitGone(t, "/proc/"+pid)
 		})
 	}
 }
 
-// TestSupervisorDies: the executor ends without its supervisor.
+// TestSupervisorDies: when the supervisor is killed, the tasks fail and the executor ends.
 func TestSupervisorDies(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -162,11 +162,11 @@ func TestSupervisorDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status := a.exit(); status != 1 {
-		t.Errorf("exit status %d", status)
+		t.Errorf("the executor ended with the unexpected status %d", status)
 	}
 	if _, status := a.await("t", mesos.TASK_FAILED); !status.SupervisorLost ||
 		!strings.Contains(status.Cause, "supervises") {
-		t.Errorf("cause %q", status.Cause)
+		t.Errorf("unexpected cause %q", status.Cause)
 	}
 }
 

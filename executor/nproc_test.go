@@ -72,7 +72,7 @@ func TestProcessesAreBounded(t *testing.T) {
 			a.launch(taskOf("many", script(t, forkTooMuch)))
 			_, status := a.await("many", mesos.TASK_FAILED)
 			if !strings.Contains(strings.ToLower(status.Cause), "fork") {
-				t.Errorf("cause %q", status.Cause)
+				t.Errorf("unexpected cause %q", status.Cause)
 			}
 			a.launch(taskOf("few", script(t, `sleep 0 & wait`)))
 			a.await("few", mesos.TASK_FINISHED)

@@ -150,7 +150,7 @@ func TestCheckPackage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if facts.Script != tt.script || facts.Format != tt.format {
-				t.Errorf("%+v, format %s", facts.Script, facts.Format)
+				t.Errorf("script %+v, format %s; want %+v, %s", facts.Script, facts.Format, tt.script, tt.format)
 			}
 			problem := ""
 			for _, p := range facts.Problems {
@@ -158,7 +158,7 @@ func TestCheckPackage(t *testing.T) {
 			}
 			if !strings.HasPrefix(problem, tt.problem) || tt.problem == "" && problem != "" ||
 				len(facts.Problems) > 1 || strings.Contains(problem, "s3cret") {
-				t.Errorf("%q", problem)
+				t.Errorf("problems %q, want %q", problem, tt.problem)
 			}
 			if left, err := os.ReadDir(c.Folder); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v %v", left, err)
@@ -233,7 +233,7 @@ func TestACheckLooksAtEveryWord(t *testing.T) {
 				return
 			}
 			if len(facts.Problems) != 1 || !strings.Contains(facts.Problems[0].Message, tt.want) || tt.want == "" {
-				t.Errorf("%q", facts.Problems)
+				t.Errorf("problems %q, want %q", facts.Problems, tt.want)
 			}
 		})
 	}
@@ -341,7 +341,7 @@ func TestACheckListsFilesWithinBounds(t *testing.T) {
 	}
 	if facts.Files[999] != (pack.File{Name: "f0999", Size: 1}) ||
 		!slices.IsSortedFunc(facts.Files, func(a, b pack.File) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Errorf("%+v", facts.Files[999])
+		t.Errorf("the last listed file is %+v, or the files are not sorted", facts.Files[999])
 	}
 }
 

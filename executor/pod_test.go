@@ -94,10 +94,10 @@ func TestPodFetches(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, podDir(t), taskOf("t", script(t, `cat "$ELASTICJOB_PACKAGE_DIR"/job.sh >/dev/null && pwd`)), nil)
 	if status, left := p.end(); status != 0 || len(left.PackageSHA256) != 64 {
-		t.Errorf("status %d, %+v", status, left)
+		t.Errorf("exit status %d, termination message %+v", status, left)
 	}
 	if len(p.records) != 2 || p.records[0].Status.Phase != wire.PhaseFetch || p.records[1].Status.Phase != "" {
-		t.Errorf("%v", &unwanted{"", p.records})
+		t.Errorf("unexpected output: %v", &unwanted{"", p.records})
 	}
 	task := taskOf("t", "")
 	task.Command = []string{"sh", "-c", "pwd; echo $ELASTICJOB_WORK_DIR$ELASTICJOB_PACKAGE_DIR"}
@@ -170,7 +170,7 @@ func TestPodTaskInAFile(t *testing.T) {
 	path := strings.TrimPrefix(file(t, string(data)), "file://")
 	in := func(path string) func(*exec.Cmd) {
 		return func(c *exec.Cmd) {
-			c.Env = append(c.Env[:2:2], c.Env[3:]...)
+			c.Env = append(c.Env[:2:2], c.Env[3:]...) // without ELASTICJOB_TASK
 			c.Env = append(c.Env, "ELASTICJOB_TASK_FILE="+path)
 		}
 	}
@@ -181,7 +181,7 @@ func TestPodTaskInAFile(t *testing.T) {
 	p = startPod(t, podDir(t), wire.Task{}, in("/nonexistent"))
 	if status, left := p.end(); status != 125 ||
 		!strings.Contains(left.Cause, "read the task's description: open /nonexistent") {
-		t.Errorf("status %d, %+v", status, left)
+		t.Errorf("exit status %d, termination message %+v", status, left)
 	}
 	p = startPod(t, podDir(t), wire.Task{},
 		func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_TASK={}", "ELASTICJOB_PACKAGE_BYTES=many") },
@@ -189,7 +189,7 @@ func TestPodTaskInAFile(t *testing.T) {
 	if status, left := p.end(); status != 125 || !strings.Contains(left.Cause, "version 0") ||
 		!strings.Contains(left.Cause, "ELASTICJOB_PACKAGE_BYTES") ||
 		!strings.Contains(left.Cause, "--package-files=0") {
-		t.Errorf("status %d, %+v", status, left)
+		t.Errorf("exit status %d, termination message %+v", status, left)
 	}
 	byHand := exec.Command(binary, "pod")
 	byHand.Env = []string{}
@@ -264,7 +264,7 @@ func TestPodDaemon(t *testing.T) {
 			last := runs[len(runs)-1]
 			if status != 143 || left.Totals == nil || left.Totals.Runs < 2 || left.Run == nil ||
 				left.Run.Number < last.Number || left.StartTime.IsZero() {
-				t.Errorf("status %d, %+v", status, left)
+				t.Errorf("exit status %d, termination message %+v", status, left)
 			}
 			for _, r := range ended(p.records) {
 				if r.Cause != tt.cause {
@@ -289,8 +289,8 @@ func TestPodMemory(t *testing.T) {
 	if status, left := p.end(); status != 0 {
 		t.Fatalf("status %d, %+v", status, left)
 	}
-	const most = 10_000
-	if taken, err := strconv.Atoi(strings.TrimSpace(p.text.String())); err != nil || taken <= 0 || taken > most {
-		t.Errorf("%d kB are its own, want at most %d: %v", taken, most, err)
+	const limit = 10_000
+	if used, err := strconv.Atoi(strings.TrimSpace(p.text.String())); err != nil || used <= 0 || used > limit {
+		t.Errorf("the executor uses %d kB, want at most %d: %v", used, limit, err)
 	}
 }

@@ -41,15 +41,15 @@ func TestPodKilled(t *testing.T) {
 			case "is fetching":
 				task.Package.URL = slow.URL + "/job.sh"
 			case "is a request":
-				shutdown := make(chan struct{})
+				requested := make(chan struct{})
 				target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					close(shutdown)
+					close(requested)
 					<-r.Context().Done()
 				}))
 				t.Cleanup(target.Close)
 				onlyRequest(&task, target.URL, http.MethodGet)
 				p := startPod(t, podDir(t), task, nil)
-				<-shutdown
+				<-requested
 				p.endsBy(tt.signal, tt.stdout, tt.cause)
 				return
 			}
@@ -77,14 +77,14 @@ func (p *podTry) endsBy(signal syscall.Signal, stdout, cause string) {
 // TestPodPrepareKilled: an init container that fetches ends when it gets a signal.
 func TestPodPrepareKilled(t *testing.T) {
 	t.Parallel()
-	shutdown := make(chan struct{})
+	requested := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		close(shutdown)
+		close(requested)
 		<-r.Context().Done()
 	}))
 	t.Cleanup(slow.Close)
 	p := startPod(t, podDir(t), taskOf("t", slow.URL+"/job.sh"), nil, "--prepare")
-	<-shutdown
+	<-requested
 	p.endsBy(syscall.SIGTERM, "", "")
 }
 

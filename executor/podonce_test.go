@@ -27,10 +27,10 @@ const untilShot = "echo ran; read -r _ <&3"
 func TestPodStartedTwice(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
-	shutdown := make(chan struct{}, 10)
+	requested := make(chan struct{}, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
-		shutdown <- struct{}{}
+		requested <- struct{}{}
 		<-r.Context().Done()
 	}))
 	t.Cleanup(target.Close)
@@ -55,7 +55,7 @@ func TestPodStartedTwice(t *testing.T) {
 			dir := podDir(t)
 			p := startPod(t, dir, tt.task, nil)
 			if tt.task.HTTP != nil {
-				<-shutdown
+				<-requested
 			} else {
 				p.awaitText("ran")
 			}

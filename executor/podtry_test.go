@@ -19,8 +19,8 @@ type podTry struct {
 	t      *testing.T
 	dir    string // shared by the pod's containers
 	cmd    *exec.Cmd
-	stderr bytes.Buffer // valid once the process has ended
-	read   chan struct{}
+	stderr bytes.Buffer  // valid once the process has ended
+	read   chan struct{} // closed when stdout has been read to its end
 
 	mu      sync.Mutex
 	text    strings.Builder // stdout without records
@@ -98,6 +98,7 @@ func (p *podTry) until(what string, good func(text string, records []wire.PodRec
 	})
 }
 
+// unwanted is an error that shows what a container has written.
 type unwanted struct {
 	text    string
 	records []wire.PodRecord

@@ -141,13 +141,13 @@ func TestAsRootProcessesOfAnotherUserAreBounded(t *testing.T) {
 	a := runAs(t, fmt.Sprintf("%d:%d", user, user), env("ELASTICJOB_PROCESSES", "20"))
 	a.launch(taskOf("many", script(t, forkTooMuch)))
 	if _, status := a.await("many", mesos.TASK_FAILED); !strings.Contains(strings.ToLower(status.Cause), "fork") {
-		t.Errorf("cause %q", status.Cause)
+		t.Errorf("unexpected cause %q", status.Cause)
 	}
 }
 
-// TestAsRootDaemonsRunAsAnotherUser: a resident process uses pipes that root has created, and does not outlive
-// them.
-func TestAsRootDaemonsRunAsAnotherUser(t *testing.T) {
+// TestAsRootPipesAndKillsOfAnotherUser: a task of another user uses the pipes that root has created. A kill ends its
+// process even if the process ignores SIGTERM.
+func TestAsRootPipesAndKillsOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
 	a := runAs(t, "nobody")
@@ -178,16 +178,16 @@ func TestWhoTasksCannotRunAs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.asRoot != (os.Geteuid() == 0) && c.asRoot {
+			if c.asRoot && os.Geteuid() != 0 {
 				return // .ci/run also runs the test as root
 			}
-			whoCannot(t, c.asRoot, c.user, c.want)
+			mustRefuseTasks(t, c.asRoot, c.user, c.want)
 		})
 	}
 }
 
 // TestAsRootAFolderThatTheUserCannotEnterIsNamed: if the user of tasks can't enter a folder of the executor, each task
-// fails, and the cause names the folder (see isolation.Account.Reaches).
+// fails, and the cause names the folder (isolation.Account.CheckEntry).
 func TestAsRootAFolderThatTheUserCannotEnterIsNamed(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -196,11 +196,13 @@ func TestAsRootAFolderThatTheUserCannotEnterIsNamed(t *testing.T) {
 	a.launch(taskOf("t", script(t, "exit 0")))
 	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause,
 		"user nobody can't enter "+filepath.Dir(work)) {
-		t.Errorf("cause %q", status.Cause)
+		t.Errorf("unexpected cause %q", status.Cause)
 	}
 }
 
-func whoCannot(t *testing.T, asRoot bool, user, want string) {
+// mustRefuseTasks checks that an executor that must run tasks as the user fails a task with the cause want, and starts
+// no process. The executor runs as root or, unless asRoot is set, as an ordinary user.
+func mustRefuseTasks(t *testing.T, asRoot bool, user, want string) {
 	a := newAgentIn(t, openFolder(t), env("ELASTICJOB_RUN_AS", user), func(cmd *exec.Cmd) {
 		if !asRoot {
 			asNobody(t)(cmd)
@@ -212,7 +214,7 @@ func whoCannot(t *testing.T, asRoot bool, user, want string) {
 		t.Errorf("phase %s, cause %q, want %q", status.Phase, status.Cause, want)
 	}
 	if _, err := os.Stat(mark); err == nil {
-		t.Error("it ran")
+		t.Error("the task's process was started")
 	}
 }
 
@@ -266,8 +268,8 @@ func TestAnotherFolderIsNotHidden(t *testing.T) {
 	}
 }
 
-// TestPackagesAreWhatTheirUserCanRead: a task can't have a package file that its user can't read, or that is hidden
-// from the task.
+// TestPackagesAreWhatTheirUserCanRead: a task can't have a package file that is hidden from the task, neither by the
+// file's name nor by a link to it.
 func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)
@@ -287,7 +289,7 @@ func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	}
 }
 
-// TestAsRootPackagesAreWhatTheirUserCanRead is the same for files that only root can read.
+// TestAsRootPackagesAreWhatTheirUserCanRead: nor can a task have a package file that only root can read.
 func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -299,7 +301,7 @@ func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	a.launch(taskOf("t", url))
 	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause,
 		"permission denied: jobs run as user nobody,") {
-		t.Errorf("cause %q", status.Cause)
+		t.Errorf("unexpected cause %q", status.Cause)
 	}
 }
 

@@ -20,14 +20,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// TestScenarios plays testdata/*.txt against the real executor with real processes. Each file is for one rule,
-// which names it. The lines above "----" are the agent's actions; those below, up to an empty line, are what it
-// then receives from the executor. The commands:
+// TestScenarios plays testdata/*.txt against the real executor with real processes. Each file is named after the rule
+// that it tests. The lines above "----" are commands; the lines below, up to an empty line, are what the agent then
+// receives from the executor. The commands:
 //
 //	begin [recovery=DURATION]          start a new agent and its executor
 //	launch TASK                        launch a task that waits to be ended
-//	kill TASK, finish TASK             the agent kills it; it ends by itself
-//	agent deaf|hears                   it acknowledges nothing; it acknowledges again
+//	kill TASK, finish TASK             the agent kills the task; the task ends by itself
+//	agent deaf|hears                   the agent acknowledges nothing; it acknowledges again
 //	agent away|back|refuses 503|400    its connections break; it accepts new ones; it answers SUBSCRIBE with a status
 //	executor killed                    with SIGKILL
 //	await TASK STATE                   until the agent has that update
@@ -48,9 +48,9 @@ type scene struct {
 	dir   string
 	said  []string
 
-	deafened      bool           // updates stay unacknowledged on purpose
-	subscriptions int            // number that Said has returned already
-	updates       map[string]int // number per task that Said has returned already
+	deafened      bool           // the agent was deaf once, so that updates stay unacknowledged on purpose
+	subscriptions int            // number of subscriptions that Said has returned already
+	updates       map[string]int // number of updates per task that Said has returned already
 }
 
 // Command executes a line of a scenario.
@@ -64,15 +64,15 @@ func (s *scene) Command(line string) error {
 func (s *scene) command(w []string) bool {
 	switch w[0] + " " + w[1] {
 	case "agent deaf":
-		s.deaf(true)
+		s.setSilent(true)
 	case "agent hears":
-		s.deaf(false)
+		s.setSilent(false)
 	case "agent away":
 		s.agent.stop()
 	case "agent back":
 		s.back()
 	case "agent refuses":
-		s.refuse(w[2])
+		s.setSubscribeStatus(w[2])
 	case "executor killed":
 		if err := s.agent.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 			s.t.Fatal(err)
@@ -153,22 +153,22 @@ func (s *scene) launch(id string) {
 	s.agent.launch(task)
 }
 
-func (s *scene) deaf(deaf bool) {
+func (s *scene) setSilent(silent bool) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
-	s.agent.silent = deaf
+	s.agent.silent = silent
 	s.deafened = true
 }
 
-func (s *scene) refuse(status string) {
+func (s *scene) setSubscribeStatus(status string) {
 	n, err := strconv.Atoi(status)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.agent.mu.Lock()
-	s.agent.refuse = n
+	s.agent.subscribeStatus = n
 	if n == http.StatusOK {
-		s.agent.refuse = 0
+		s.agent.subscribeStatus = 0
 	}
 	s.agent.mu.Unlock()
 }

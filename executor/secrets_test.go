@@ -47,7 +47,7 @@ func TestSecretsComeToTheProcessOnly(t *testing.T) {
 	_, status = a.await("t2", mesos.TASK_FAILED)
 	if want := "env.DB_PASSWORD: file " + folder +
 		"/none: there is no such file on this agent"; status.Phase != wire.PhaseStart || status.Cause != want {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 	if log := a.read("stderr"); strings.Contains(log, "hunter2") {
 		t.Errorf("the executor's log:\n%s", log)
@@ -109,7 +109,7 @@ func TestTasksOfAnotherAppAreRefused(t *testing.T) {
 	request.Package, request.HTTP = wire.Package{}, &wire.HTTP{URL: "http://127.0.0.1:1", Method: "GET"}
 	a.launch(request)
 	if _, status := a.await("request", mesos.TASK_FAILED); !strings.Contains(status.Cause, "tasks of app thief") {
-		t.Errorf("%+v", status)
+		t.Errorf("unexpected status %+v", status)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
 				}
 				_, status := a.await(task.TaskID, mesos.TASK_FAILED)
 				if !strings.HasSuffix(status.Cause, "there is no such file on this agent") {
-					t.Errorf("%s: %+v", path, status)
+					t.Errorf("%s: unexpected status %+v", path, status)
 				}
 			}
 		})
@@ -174,7 +174,7 @@ func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
 }
 
 // TestSecretsThatOnlyTheOperatorWrites: if the server can't create an app's folder for secrets, the app's executor
-// starts without one, and does not see those of other apps either.
+// starts without such a folder, and does not see the secrets of other apps either.
 func TestSecretsThatOnlyTheOperatorWrites(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)

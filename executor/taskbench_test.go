@@ -11,8 +11,9 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// BenchmarkTasks runs tasks as the executor's user. If root runs it, it also runs tasks as another user, with and
-// without a hidden folder.
+// BenchmarkTasks runs tasks as the executor's user (own). If root runs it, it also runs tasks of root's executor as
+// another user (another), and the executor itself as an ordinary user, without and with a hidden folder (nobody,
+// hidden).
 func BenchmarkTasks(b *testing.B) {
 	b.Run("own", func(b *testing.B) { benchmarkTasks(b, newAgent(b)) })
 	if os.Geteuid() != 0 {

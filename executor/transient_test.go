@@ -65,11 +65,11 @@ func TestMemoryShare(t *testing.T) {
 	}
 	if !strings.HasPrefix(status.Cause, "it used up to ") ||
 		!strings.Contains(status.Cause, " MB of memory, and its job has memoryMB 64, which is not enforced here") {
-		t.Errorf("cause %q", status.Cause)
+		t.Errorf("unexpected cause %q", status.Cause)
 	}
 }
 
-// The last update of a killed task contains what its process said at its end, and its last progress.
+// The last update of a killed task contains what its process wrote or answered at its end, and its last progress.
 func TestLastWordsOfKilledTasks(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -106,7 +106,8 @@ func TestLastWordsOfKilledTasks(t *testing.T) {
 	}
 }
 
-// The last progress of a task is in the report of its end, because the task may end before it is sent.
+// The last update of a task contains its last progress, because the task may end before a report of the progress is
+// sent.
 func TestLastProgress(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -114,7 +115,7 @@ func TestLastProgress(t *testing.T) {
 		`for i in 1 2 3 4; do echo '{"type":"progress","fraction":'0.$i',"message":"row '$i'"}' >&4; done`)))
 	_, status := a.await("t", mesos.TASK_FINISHED)
 	if p := status.Progress; p == nil || p.Fraction != 0.4 || p.Message != "row 4" || p.Notice {
-		t.Errorf("%+v", p)
+		t.Errorf("unexpected progress %+v", p)
 	}
 }
 
@@ -142,7 +143,7 @@ func TestMissingHelloIsReported(t *testing.T) {
 	for id, want := range map[string]bool{"transient": true, "no pipe": false} {
 		a.kill(id)
 		if _, status := a.await(id, mesos.TASK_KILLED); strings.Contains(status.Cause, "has sent no hello") != want {
-			t.Errorf("%s: %q", id, status.Cause)
+			t.Errorf("%s: unexpected cause %q", id, status.Cause)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestL8UnreachableIsReported(t *testing.T) {
 			_, status := a.await(task.TaskID, mesos.TASK_FAILED)
 			if unreachable := status.Unreachable == host; unreachable != want.unreachable ||
 				status.Unanswered != want.unanswered || !strings.Contains(status.Cause, want.cause) {
-				t.Errorf("%s: %+v", want.cause, status)
+				t.Errorf("%s: unexpected status %+v", want.cause, status)
 			}
 			if took := time.Since(begun); took > 8*time.Second {
 				t.Errorf("%s: after %v", want.cause, took)

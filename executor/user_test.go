@@ -31,7 +31,7 @@ func executorOf(t *testing.T, user uint32) {
 		warned  string
 	}{
 		"the work folder is root's": {
-			func(work string) error { return os.Chmod(work, 0o555) }, // if the test is not root's
+			func(work string) error { return os.Chmod(work, 0o555) }, // the same for a user who owns the folder
 			func(_, sandbox string) string { return filepath.Join(sandbox, "cache") }, "permission denied",
 		},
 		"the work folder is everybody's": {

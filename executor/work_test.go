@@ -208,7 +208,7 @@ func TestKeepFailed(t *testing.T) {
 					_, status := a.await(id, ends)
 					place := "its working directory is kept on the agent: " + a.sandbox + "/kept/" + number
 					if told := strings.Contains(status.Cause, place); told != (test.want != "") {
-						t.Errorf("cause %q", status.Cause)
+						t.Errorf("unexpected cause %q", status.Cause)
 					}
 				case "finished":
 					a.await(id, mesos.TASK_FINISHED)

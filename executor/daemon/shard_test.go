@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// play plays events to a shard that fires every 10 seconds, and returns its decisions, one line for each event that
-// led to one. An event is a time, in seconds since noon, and one of:
+// play plays events to a shard that fires every 10 seconds. It returns a line for each event that led to a decision,
+// and a line with the totals. An event is a time, in seconds since noon, and one of:
 //
 //	tick, began, ok, fail, cut
 //	drain SECONDS     the limit
@@ -109,7 +109,7 @@ func describe(d daemon.Decision) string {
 		parts = append(parts, "kill")
 	}
 	if d.Drained {
-		parts = append(parts, "over")
+		parts = append(parts, "drained")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -132,7 +132,7 @@ func TestShard(t *testing.T) {
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled",
 				"35 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled",
 				"40 tick: start 2: 40 NORMAL_TRIGGER 1", "1 runs, 0 failed, 2 skipped"}},
-		"or wait, with misfire": {wire.Daemon{Misfire: true}, "10 tick;20 tick;30 tick;35 ok;36 ok;37 ok", []string{
+		"fires that find it busy are queued, with misfire": {wire.Daemon{Misfire: true}, "10 tick;20 tick;30 tick;35 ok;36 ok;37 ok", []string{
 			"10 tick: start 1: 10 NORMAL_TRIGGER 1",
 			"35 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 20 MISFIRE 1",
 			"36 ok: report 20 MISFIRE FINISHED 1 sampled, start 3: 30 MISFIRE 1", "37 ok: report 30 MISFIRE FINISHED 1 sampled", "3 runs, 0 failed, 0 skipped"}},
@@ -157,7 +157,7 @@ func TestShard(t *testing.T) {
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled",
 				"13 tick: cancel: it took longer than 3s (timeoutSeconds)",
 				"14 ok: report 10 NORMAL_TRIGGER TIMED_OUT 1 sampled retried (it took longer than 3s (timeoutSeconds))", "14 tick: start 2: 10 NORMAL_TRIGGER 2", "1 runs, 1 failed, 0 skipped"}},
-		"waiting for a turn takes no time of the run's": {wire.Daemon{TimeoutMillis: 3000},
+		"waiting for a slot does not count for the timeout": {wire.Daemon{TimeoutMillis: 3000},
 			"10 tick;19 tick;19 began;19.1 ok", []string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "19.1 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
 		"every second run is reported, and each that fails": {wire.Daemon{SamplingCount: 2},
@@ -166,39 +166,39 @@ func TestShard(t *testing.T) {
 				"21 ok: report 20 NORMAL_TRIGGER FINISHED 1 sampled",
 				"30 tick: start 3: 30 NORMAL_TRIGGER 1", "31 fail: report 30 NORMAL_TRIGGER FAILED 1 (boom)",
 				"40 tick: start 4: 40 NORMAL_TRIGGER 1", "41 ok: report 40 NORMAL_TRIGGER FINISHED 1 sampled", "50 tick: start 5: 50 NORMAL_TRIGGER 1", "5 runs, 1 failed, 0 skipped"}},
-		"with failover all are": {wire.Daemon{SamplingCount: 9, Failover: true}, "10 tick;10 began;10.1 tick;11 ok",
+		"with failover all runs are reported": {wire.Daemon{SamplingCount: 9, Failover: true}, "10 tick;10 began;10.1 tick;11 ok",
 			[]string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1", "11 ok: report 10 NORMAL_TRIGGER FINISHED 1", "1 runs, 0 failed, 0 skipped"}},
-		"what failed is heard the end of, sampled or not": {wire.Daemon{SamplingCount: 9, MaxRetries: 1},
+		"the end of a fire with a failed attempt is reported, sampled or not": {wire.Daemon{SamplingCount: 9, MaxRetries: 1},
 			"10 tick;11 fail;11 tick;12 ok", []string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 fail: report 10 NORMAL_TRIGGER FAILED 1 retried (boom)",
 				"11 tick: start 2: 10 NORMAL_TRIGGER 2",
 				"12 ok: report 10 NORMAL_TRIGGER FINISHED 2", "2 runs, 1 failed, 0 skipped"}},
-		"a scheduler that is away hears of failures": {wire.Daemon{},
+		"with a backlog only failures are reported": {wire.Daemon{},
 			"1 backlog 65;10 tick;10 began;10.1 tick;11 ok;20 tick;21 fail;22 backlog 1000;30 tick;31 fail", []string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: start 2: 20 NORMAL_TRIGGER 1",
 				"21 fail: report 20 NORMAL_TRIGGER FAILED 1 sampled (boom)",
 				"30 tick: start 3: 30 NORMAL_TRIGGER 1", "3 runs, 2 failed, 0 skipped"}},
-		"and of the end of what it knows to have begun": {wire.Daemon{},
+		"with a backlog the end of a run is reported if its begin was": {wire.Daemon{},
 			"10 tick;10 began;10.1 tick;11 backlog 65;12 ok", []string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled", "12 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
-		"drained while idle": {wire.Daemon{}, "5 drain 60;10 tick", []string{"5 drain 60: over", "0 runs, 0 failed, 0 skipped"}},
+		"drained while idle": {wire.Daemon{}, "5 drain 60;10 tick", []string{"5 drain 60: drained", "0 runs, 0 failed, 0 skipped"}},
 		"drained in a run, with one that waits": {wire.Daemon{Misfire: true},
 			"10 tick;20 tick;21 drain 60;30 tick;31 ok", []string{
-				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "31 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, over", "1 runs, 0 failed, 1 skipped"}},
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "31 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, drained", "1 runs, 0 failed, 1 skipped"}},
 		"drained in a run that goes on for too long": {wire.Daemon{},
 			"10 tick;21 drain 60;22 drain 30;23 drain 90;29 tick;30 tick;31 cut", []string{
-				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "30 tick: over", "31 cut: report 10 NORMAL_TRIGGER KILLED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "30 tick: drained", "31 cut: report 10 NORMAL_TRIGGER KILLED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
 		"drained between two attempts": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000},
 			"10 tick;11 fail;12 drain 30;16 tick;17 fail", []string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1",
 				"11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)",
 				"16 tick: start 2: 10 NORMAL_TRIGGER 2",
-				"17 fail: report 10 NORMAL_TRIGGER FAILED 2 sampled (boom), over", "2 runs, 2 failed, 0 skipped"}},
+				"17 fail: report 10 NORMAL_TRIGGER FAILED 2 sampled (boom), drained", "2 runs, 2 failed, 0 skipped"}},
 		"no further attempt where there is no time for it": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000},
 			"10 tick;11 drain 15;12 fail", []string{
-				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "12 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled (boom), over", "1 runs, 1 failed, 0 skipped"}},
-		"cut off while it rests": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000},
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "12 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled (boom), drained", "1 runs, 1 failed, 0 skipped"}},
+		"cut off between two attempts": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000},
 			"10 tick;11 fail;12 cut;20 tick", []string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1",
 				"11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)",
@@ -225,7 +225,7 @@ func TestShard(t *testing.T) {
 			"1 set 2300000000;2 new;12 tick;13 ok;15 set -2300000000;15 tick;20 tick;21 ok", []string{
 				"12 tick: start 1: 2300000010 NORMAL_TRIGGER 1", "15 tick: clock back",
 				"20 tick: start 2: 20 NORMAL_TRIGGER 1", "2 runs, 0 failed, 0 skipped"}},
-		"no more than so many wait": {wire.Daemon{Misfire: true}, "10 tick" + ticks(20, 1100, 10) + ";1101 ok",
+		"at most 100 fires are queued": {wire.Daemon{Misfire: true}, "10 tick" + ticks(20, 1100, 10) + ";1101 ok",
 			[]string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "1101 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 110 MISFIRE 1", "1 runs, 0 failed, 9 skipped"}},
 	} {
@@ -290,7 +290,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A fire is due when the coarse clock has reached it too.
+// A fire is due only when the coarse clock has reached its time, too.
 func TestAFireWaitsForTheCoarseClock(t *testing.T) {
 	t.Parallel()
 	schedule, err := cron.Parse("0 0 12 * * ?", time.UTC)

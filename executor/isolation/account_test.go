@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestNeeded(t *testing.T) {
+func TestAccountFor(t *testing.T) {
 	t.Parallel()
 	const other, nobody = 12345, 65534
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestMayEnter(t *testing.T) {
 	}
 }
 
-func TestReachesNamesTheFolder(t *testing.T) {
+func TestCheckEntryNamesTheFolder(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Join(t.TempDir(), "closed")
 	inside := filepath.Join(closed, "a", "b")
@@ -82,10 +82,10 @@ func TestReachesNamesTheFolder(t *testing.T) {
 	as := &Account{Name: "somebody", UID: uint32(os.Geteuid()) + 1, Groups: []uint32{uint32(os.Getegid()) + 1}}
 	if err := as.CheckEntry(inside); err == nil ||
 		!strings.Contains(err.Error(), "user somebody can't enter "+closed+" ") {
-		t.Errorf("it says %v", err)
+		t.Errorf("unexpected error %v", err)
 	}
 	if err := as.CheckEntry(filepath.Dir(closed)); err != nil {
-		t.Errorf("it says %v", err)
+		t.Errorf("unexpected error %v", err)
 	}
 	if err := (*Account)(nil).CheckEntry(closed); err != nil {
 		t.Errorf("this process itself: %v", err)

@@ -9,8 +9,8 @@ import (
 )
 
 // With these variables the test binary starts a script from which places are hidden. placesVariable has the places,
-// scriptVariable the script, and mountsVariable the mounts to make before, from and to. againVariable has places
-// that are then hidden inside, as executors hide some from tasks.
+// scriptVariable the script, and mountsVariable the mounts to make before that, as pairs of source and target.
+// againVariable has places that the program then hides from a further program, as executors hide some from tasks.
 const (
 	placesVariable = "ISOLATION_TEST_PLACES"
 	scriptVariable = "ISOLATION_TEST_SCRIPT"
@@ -60,7 +60,7 @@ func TestFixedFiles(t *testing.T) {
 				said, err := w.run(Places{Fixed: []string{executor, w.path("not/there")}},
 					`(`+attack+`) >/dev/null 2>&1; top/bin/executor; echo mine >top/bin/mine && cat top/bin/mine`)
 				if err != nil || said != "original\nmine\n" {
-					t.Errorf("it says %q, %v", said, err)
+					t.Errorf("the script wrote %q, %v", said, err)
 				}
 				now, err := os.Lstat(executor)
 				if err != nil || !os.SameFile(before, now) || now.Mode() != before.Mode() {
@@ -91,24 +91,24 @@ os.rename("evil", "executor", src_dir_fd=bin, dst_dir_fd=bin)
 os.rename("top", "away", src_dir_fd=here, dst_dir_fd=here)
 `
 
-// TestLastNamespace: mounts that keep something in its place protect it in one mount namespace only, so no process
-// in the last one can create another.
-func TestLastNamespace(t *testing.T) {
+// TestNoNested: the mounts that keep a program in its place protect it only in their own mount namespace. With NoNested
+// no process can create another mount namespace; without it, a process can replace the program.
+func TestNoNested(t *testing.T) {
 	t.Parallel()
 	for _, uid := range uids() {
-		for _, last := range []bool{true, false} {
-			t.Run(fmt.Sprintf("as %d, last %t", uid, last), func(t *testing.T) {
+		for _, noNested := range []bool{true, false} {
+			t.Run(fmt.Sprintf("as %d, NoNested %t", uid, noNested), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, uid)
 				w.file("top/bin/executor", "original")
 				w.file("leave.py", leaveMounts)
-				said, err := w.run(Places{Fixed: []string{w.path("top/bin/executor")}, NoNested: last},
+				said, err := w.run(Places{Fixed: []string{w.path("top/bin/executor")}, NoNested: noNested},
 					`unshare --user --map-root-user --mount python3 leave.py || echo no namespace`)
-				if err != nil || strings.Contains(said, "no namespace") != last {
-					t.Errorf("it says %q, %v", said, err)
+				if err != nil || strings.Contains(said, "no namespace") != noNested {
+					t.Errorf("the script wrote %q, %v", said, err)
 				}
 				text, err := os.ReadFile(w.path("top/bin/executor"))
-				if kept := err == nil && string(text) == "original"; kept != last {
+				if kept := err == nil && string(text) == "original"; kept != noNested {
 					t.Errorf("the program has %q, %v", text, err)
 				}
 			})
@@ -124,13 +124,13 @@ func TestHiddenFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(w world) error // made between the naming and the start
 		file   string
-		known  bool
+		hasID  bool   // whether the identity is given
 		want   string // part of the error
 	}{
-		"as it was":                  {file: "conf/secret", known: true},
-		"replaced":                   {file: "conf/secret", known: true, change: replace, want: another},
-		"gone":                       {file: "conf/secret", known: true, change: remove, want: another},
-		"in the hidden folder":       {file: "above/data/secret", known: true},
+		"as it was":                  {file: "conf/secret", hasID: true},
+		"replaced":                   {file: "conf/secret", hasID: true, change: replace, want: another},
+		"gone":                       {file: "conf/secret", hasID: true, change: remove, want: another},
+		"in the hidden folder":       {file: "above/data/secret", hasID: true},
 		"replaced, any is meant":     {file: "conf/secret", change: replace},
 		"gone, any is meant":         {file: "conf/secret", change: remove},
 		"a link, any is meant":       {file: "conf/link"},
@@ -162,25 +162,25 @@ func TestHiddenFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				places := Places{Files: []string{w.path(c.file), w.path("conf/link"), w.path(c.file)}}
-				if c.known {
+				if c.hasID {
 					places.FileIDs = map[string]Identity{w.path(c.file): id}
 				}
 				said, err := w.run(places, `cat conf/secret above/data/secret; cat work/mine`)
 				switch {
 				case c.want != "" && (err == nil || !strings.Contains(said, c.want)):
-					t.Errorf("it says %q, %v, want %q", said, err, c.want)
+					t.Errorf("the script wrote %q, %v, want %q", said, err, c.want)
 				case c.want == "" && (err != nil || !strings.HasSuffix(said, "mine")):
-					t.Errorf("it says %q, %v", said, err)
+					t.Errorf("the script wrote %q, %v", said, err)
 				case strings.Contains(said, "hush") && c.file != "conf/dead" && c.file != "above/data/secret":
-					t.Errorf("it is seen: %q", said)
+					t.Errorf("the script read the hidden file: %q", said)
 				}
 			})
 		}
 	}
 }
 
-// TestMountedTwice: hidden and fixed places are so under all of their names, if their file system, or a part of it,
-// is mounted a second time.
+// TestMountedTwice: if a file system, or a part of it, is mounted a second time, hidden and fixed places in it are
+// hidden and fixed under all of their names.
 func TestMountedTwice(t *testing.T) {
 	t.Parallel()
 	for name, mount := range map[string][2]string{
@@ -218,7 +218,7 @@ func TestMountedTwice(t *testing.T) {
 					find . 'other place' -name executor | while read -r f; do echo evil >"$f"; done
 					cat work/mine bin/executor`)
 				if err != nil || strings.Contains(said, "hush") || !strings.HasSuffix(said, "mineoriginal") {
-					t.Errorf("it says %q, %v", said, err)
+					t.Errorf("the script wrote %q, %v", said, err)
 				}
 			})
 		}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestLeavesAlone: a folder is under another user's control if that user can rename it, a folder above it or a link
-// to it, or write into it.
-func TestLeavesAlone(t *testing.T) {
+// TestCheckProtected: CheckProtected refuses a folder or file that another user can rename, replace or write to, by the
+// rights to it, to a folder above it, or to a link to it.
+func TestCheckProtected(t *testing.T) {
 	t.Parallel()
 	me, group := uint32(os.Geteuid()), uint32(os.Getegid())
 	stranger := Account{Name: "somebody", UID: me + 1, Groups: []uint32{group + 1}}
@@ -23,23 +23,23 @@ func TestLeavesAlone(t *testing.T) {
 		file         bool        // it is a file
 		want         string      // the name that the user could move, "" for none
 	}{
-		"closed":                       {as: stranger, above: 0o700, below: 0o700},
-		"open to be read":              {as: stranger, above: 0o755, below: 0o755},
-		"everybody's":                  {as: stranger, above: 0o777, below: 0o700, want: "data"},
-		"everybody's, but sticky":      {as: stranger, above: 0o777 | os.ModeSticky, below: 0o700},
-		"its group's, of others":       {as: stranger, above: 0o770, below: 0o700},
-		"his group's":                  {as: member, above: 0o770, below: 0o700, want: "data"},
-		"he may write into it":         {as: stranger, above: 0o755, below: 0o777, want: "what is in"},
-		"he may, but it is sticky":     {as: stranger, above: 0o755, below: 0o777 | os.ModeSticky},
-		"a link that he can replace":   {as: stranger, above: 0o777, below: 0o700, link: true, want: "link"},
-		"a link that he can't":         {as: stranger, above: 0o755, below: 0o700, link: true},
-		"missing, in a closed one":     {as: stranger, above: 0o755, missing: true},
-		"missing, in everybody's":      {as: stranger, above: 0o777, missing: true, want: "what is in"},
-		"a closed file":                {as: stranger, above: 0o755, below: 0o644, file: true},
-		"a file that he can replace":   {as: stranger, above: 0o777, below: 0o600, file: true, want: "could move"},
-		"a file that he may write to":  {as: stranger, above: 0o755, below: 0o666, file: true, want: "could change"},
-		"his own":                      {as: Account{Name: "somebody", UID: me, Groups: []uint32{group}}, above: 0o700, below: 0o700, want: "Test"},
-		"root, whom nothing is closed": {as: Account{Name: "root"}, above: 0o777, below: 0o777},
+		"closed":                      {as: stranger, above: 0o700, below: 0o700},
+		"open to be read":             {as: stranger, above: 0o755, below: 0o755},
+		"everybody's":                 {as: stranger, above: 0o777, below: 0o700, want: "data"},
+		"everybody's, but sticky":     {as: stranger, above: 0o777 | os.ModeSticky, below: 0o700},
+		"its group's, of others":      {as: stranger, above: 0o770, below: 0o700},
+		"his group's":                 {as: member, above: 0o770, below: 0o700, want: "data"},
+		"he may write into it":        {as: stranger, above: 0o755, below: 0o777, want: "what is in"},
+		"he may, but it is sticky":    {as: stranger, above: 0o755, below: 0o777 | os.ModeSticky},
+		"a link that he can replace":  {as: stranger, above: 0o777, below: 0o700, link: true, want: "link"},
+		"a link that he can't":        {as: stranger, above: 0o755, below: 0o700, link: true},
+		"missing, in a closed one":    {as: stranger, above: 0o755, missing: true},
+		"missing, in everybody's":     {as: stranger, above: 0o777, missing: true, want: "what is in"},
+		"a closed file":               {as: stranger, above: 0o755, below: 0o644, file: true},
+		"a file that he can replace":  {as: stranger, above: 0o777, below: 0o600, file: true, want: "could move"},
+		"a file that he may write to": {as: stranger, above: 0o755, below: 0o666, file: true, want: "could change"},
+		"his own":                     {as: Account{Name: "somebody", UID: me, Groups: []uint32{group}}, above: 0o700, below: 0o700, want: "Test"},
+		"root, to whom all is open":   {as: Account{Name: "root"}, above: 0o777, below: 0o777},
 	} {
 		if c.as.UID == 0 && c.want != "" {
 			continue // the test runs as root, who controls everything

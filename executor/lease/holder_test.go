@@ -42,8 +42,8 @@ func (s *stage) answer(now, asked time.Duration, a lease.Answer) {
 	s.apply("u", asked, a)
 }
 
-// look looks at the ends of leases.
-func (s *stage) look(now, jump time.Duration) {
+// check ends the task if its lease is over.
+func (s *stage) check(now, jump time.Duration) {
 	for _, end := range s.expire(now, jump) {
 		end()
 	}
@@ -60,12 +60,12 @@ func TestHolder(t *testing.T) {
 	}{
 		"a lease lasts from the asking": {func(s *stage) {
 			s.answer(4*sec, 1*sec, granted)
-			s.look(11*sec-1, 0)
+			s.check(11*sec-1, 0)
 		}, []time.Duration{11 * sec}, 0},
 		"it ends once": {func(s *stage) {
 			s.answer(4*sec, 1*sec, granted)
-			s.look(11*sec, 0)
-			s.look(12*sec, 0)
+			s.check(11*sec, 0)
+			s.check(12*sec, 0)
 			s.answer(12*sec, 11*sec, granted)
 			s.answer(12*sec, 11*sec, ended)
 		}, []time.Duration{11 * sec}, 1},
@@ -73,7 +73,7 @@ func TestHolder(t *testing.T) {
 		"answers overtake each other": {func(s *stage) {
 			s.answer(6*sec, 5*sec, granted)
 			s.answer(7*sec, 1*sec, granted)
-			s.look(14*sec, 0)
+			s.check(14*sec, 0)
 		}, []time.Duration{15 * sec}, 0},
 		"a deposed leader is ignored": {func(s *stage) {
 			s.answer(2*sec, 1*sec, granted)
@@ -82,19 +82,19 @@ func TestHolder(t *testing.T) {
 		}, []time.Duration{11 * sec}, 0},
 		"the scheduler ends it":               {func(s *stage) { s.answer(2*sec, 1*sec, ended); s.answer(3*sec, 2*sec, ended) }, nil, 1},
 		"an answer about others":              {func(s *stage) { s.answer(2*sec, 1*sec, lease.Answer{Term: 3, Granted: []string{"u"}}) }, nil, 0},
-		"without a lease nothing can be over": {func(s *stage) { s.look(time.Hour, time.Hour) }, nil, 0},
+		"without a lease nothing can be over": {func(s *stage) { s.check(time.Hour, time.Hour) }, nil, 0},
 		"the machine was paused": {func(s *stage) {
 			s.answer(2*sec, 1*sec, granted)
-			s.look(3*sec, maxJump)
+			s.check(3*sec, maxJump)
 		}, []time.Duration{11 * sec}, 1},
 		"the clock is set back": {func(s *stage) {
 			s.answer(2*sec, 1*sec, granted)
-			s.look(3*sec, -time.Hour)
+			s.check(3*sec, -time.Hour)
 		}, []time.Duration{11 * sec}, 0},
 		"a released task is forgotten": {func(s *stage) {
 			s.answer(2*sec, 1*sec, granted)
 			s.Release("t")
-			s.look(time.Hour, 0)
+			s.check(time.Hour, 0)
 			s.answer(6*sec, 5*sec, granted)
 		}, []time.Duration{11 * sec}, 0},
 	} {
@@ -131,7 +131,7 @@ func serve(t *testing.T, answer func(lease.Request) (lease.Answer, string, int))
 	return s.URL, seen
 }
 
-// TestServersAreTried checks that every server is asked until one has answered, and that one first from then on.
+// TestServersAreTried checks that the servers are asked until one has answered, and from then on that server first.
 func TestServersAreTried(t *testing.T) {
 	t.Parallel()
 	grant := func(q lease.Request) lease.Answer {
@@ -163,8 +163,8 @@ func TestServersAreTried(t *testing.T) {
 	}
 }
 
-// TestTheWayOfTheCluster checks that requests go by way of the cluster while no server can be reached by HTTP, that an
-// answer counts from its own request, and that it counts once.
+// TestTheWayOfTheCluster checks that requests go by way of the cluster while no server can be reached by HTTP. A lease
+// lasts from the request that was answered, and a second answer to the same request is ignored.
 func TestTheWayOfTheCluster(t *testing.T) {
 	t.Parallel()
 	s := newStage("http://127.0.0.1:1")
@@ -202,7 +202,7 @@ func TestTheWayOfTheCluster(t *testing.T) {
 		t.Errorf("renewed until %v", s.renewed)
 	}
 	if s.Failed() == nil {
-		t.Error("it believes that a server can be reached")
+		t.Error("Failed returned nil, although no server has answered by HTTP")
 	}
 }
 

@@ -216,7 +216,8 @@ func writeString(f *os.File, text string) error {
 	return err
 }
 
-// TestNobodyLeasesARunningTasksOutput: a lease would keep the executor and the agent from opening the file.
+// TestNobodyLeasesARunningTasksOutput: a task can't take a lease (fcntl) on its output, which would keep the executor
+// and the agent from opening the file.
 func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
 	t.Parallel()
 	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, CheckInterval: time.Hour})
@@ -254,7 +255,7 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 		o.write(t, number, "stdout", "")
 		end()
 	}
-	// 0 was reused, and 1 may be; until then it still exists.
+	// Folder 0 was reused, and folder 1 may be; until then it still exists.
 	if got := kept(); got != "1 2 3 4" {
 		t.Errorf("kept %s", got)
 	}
@@ -335,7 +336,8 @@ func TestOutputFolderIsNew(t *testing.T) {
 	}
 }
 
-// A cause shows exceptions without their frames, and stdout too where stderr holds notices only.
+// A cause shows exceptions without their frames. It shows the end of stderr or, if stderr has only notices, the end of
+// stdout, if there is any.
 func TestCauseShowsWhatSaysWhy(t *testing.T) {
 	t.Parallel()
 	frames := strings.Repeat("\tat com.example.jobs.orders.OrderRepository.find(OrderRepository.java:123)\n", 800)

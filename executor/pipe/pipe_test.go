@@ -106,7 +106,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A line that is not finished is told while the process goes on, and is a message once it is finished.
+// A line that is not finished is reported while the process goes on, and becomes a message once it is finished.
 func TestUnfinishedLine(t *testing.T) {
 	t.Parallel()
 	told := make(chan pipe.Message)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The alarm wakes shards with the same wake-up time together, and no shard before its wake-up time.
-func TestAlarm(t *testing.T) {
+// The precise timer wakes shards with the same wake-up time together, and no shard before its wake-up time.
+func TestPreciseTimer(t *testing.T) {
 	t.Parallel()
 	a := newPreciseTimer()
 	for _, wait := range []time.Duration{-time.Second, 0, 100 * time.Microsecond, preciseLead} {
@@ -26,10 +26,10 @@ func TestAlarm(t *testing.T) {
 		}
 	}
 	if !shared {
-		t.Error("no two shards shared a moment")
+		t.Error("no two shards shared a wake-up time")
 	}
 	a.wait()
 	if len(a.wakeups) > 0 {
-		t.Errorf("%d moments are left", len(a.wakeups))
+		t.Errorf("%d wake-up times are left", len(a.wakeups))
 	}
 }

@@ -47,8 +47,8 @@ func write(t *testing.T, root string, files ...string) {
 	}
 }
 
-// TestViewOfAReplacedPackage: if a package is replaced, because a job changed it, while a task is being started in
-// it, its view is complete, and not that of the old package, which is being removed.
+// TestViewOfAReplacedPackage: a package that a job has changed may be replaced while a task is being started in it. The
+// view is then that of the complete new package, and not that of the old one, which is being removed.
 func TestViewOfAReplacedPackage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
