@@ -28,16 +28,16 @@ type fakeAPI struct{ *fakekubernetes.Server }
 
 func newFakeAPI(t testing.TB) *fakeAPI { return &fakeAPI{fakekubernetes.Start(t)} }
 
-// patience is more than a busy machine needs.
-const patience = time.Minute
+// waitTimeout is longer than anything takes on a busy machine.
+const waitTimeout = time.Minute
 
 // client is a session together with what it has reported so far.
 type client struct {
 	t *testing.T
 	cluster.Session
-	driver *kubernetes.Driver
-	offers map[string]cluster.Offer // by agent
-	told   map[string]bool          // tasks for which there were updates
+	driver  *kubernetes.Driver
+	offers  map[string]cluster.Offer // by agent
+	updated map[string]bool          // tasks for which there were updates
 }
 
 func subscribe(t *testing.T, f *fakeAPI) *client {
@@ -68,7 +68,7 @@ func subscribeWith(t *testing.T, f *fakeAPI, change func(*kubernetes.Options)) *
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	c := &client{t: t, driver: d, offers: map[string]cluster.Offer{}, told: map[string]bool{}}
+	c := &client{t: t, driver: d, offers: map[string]cluster.Offer{}, updated: map[string]bool{}}
 	c.subscribe()
 	return c
 }
@@ -96,7 +96,7 @@ func (c *client) next() cluster.Event {
 		}
 		switch e := e.(type) {
 		case cluster.Update:
-			c.told[e.TaskID] = true
+			c.updated[e.TaskID] = true
 		case cluster.Offers:
 			for _, o := range e.Offers {
 				c.offers[o.AgentID] = o
@@ -109,7 +109,7 @@ func (c *client) next() cluster.Event {
 			}
 		}
 		return e
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		c.t.Fatal("no event")
 		return nil
 	}

@@ -45,7 +45,7 @@ func TestClockThatIsOff(t *testing.T) {
 				select {
 				case at := <-keeper:
 					return at
-				case <-time.After(patience):
+				case <-time.After(waitTimeout):
 					t.Fatal("no pod is kept")
 					return time.Time{}
 				}

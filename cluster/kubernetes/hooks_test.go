@@ -58,7 +58,7 @@ func (w witness) expect(t *testing.T, want string) {
 			if strings.HasPrefix(said, want) {
 				return
 			}
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			t.Fatalf("no call with %q", want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestHooks(t *testing.T) {
 	w.expect(t, "gone "+uid)
 	c.until(taskID(0), cluster.Killed) // the update is acknowledged as well
 	w.expect(t, "ended "+taskID(0)+" false of my_job_1")
-	eventually.Works(t, "be gone", func() error {
+	eventually.Works(t, "the pod is removed", func() error {
 		if f.Pod("jobs", pod.Name(taskID(0))) != nil {
 			return errors.New("the pod that was killed is there")
 		}
@@ -132,7 +132,7 @@ func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	c.until(taskID(0), cluster.Running)
 	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.UnreachableSince.Equal(since) ||
 		len(u.UUID) > 0 {
-		t.Errorf("behind its run it is reported as %+v", u)
+		t.Errorf("after the event of its output the task is reported as %+v", u)
 	}
 }
 
@@ -156,18 +156,18 @@ func withoutImage(p *corev1.Pod) {
 		Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
 }
 
-// TestGivenUp: an image that cannot be pulled is reported only after its pod is gone.
+// TestGivenUp: a pod whose image cannot be pulled is given up. Its task fails only when the pod has ended.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	f, c, w := starting(t)
 	name := pod.Name(taskID(0))
 	f.PutPod("jobs", name, withoutImage)
 	if u := c.until(taskID(0), cluster.Starting); !strings.Contains(u.Message, "not a name") {
-		t.Errorf("it starts, and says %q", u.Message)
+		t.Errorf("the STARTING update says %q", u.Message)
 	}
 	w.expect(t, "given up "+taskID(0)+": container shard can't be started: InvalidImageName: not a name")
 	if p := f.Pod("jobs", name); p == nil || p.DeletionTimestamp == nil {
-		t.Fatal("its pod is not to end")
+		t.Fatal("its pod is not being deleted")
 	}
 	f.PutPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
 		p.Status.Phase = corev1.PodFailed
@@ -175,7 +175,7 @@ func TestGivenUp(t *testing.T) {
 	})
 	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromAgent ||
 		u.Reason != cluster.ReasonContainerLaunchFailed || !strings.Contains(u.Message, "not a name") {
-		t.Errorf("it is reported as %+v", u)
+		t.Errorf("the task is reported as %+v", u)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 		!strings.Contains(u.Message, "not a name") {
 		t.Errorf("the next session reports %+v", u)
 	}
-	eventually.Works(t, "be gone", func() error {
+	eventually.Works(t, "the pod is removed", func() error {
 		if f.Pod("jobs", name) != nil {
 			return errors.New("its pod is there")
 		}
@@ -272,7 +272,7 @@ func TestSecret(t *testing.T) {
 		}
 	})
 	if strings.Contains(fmt.Sprintf("%+v", p), "hunter2") {
-		t.Error("the secret stands in the pod")
+		t.Error("the pod contains the secret")
 	}
 }
 
@@ -287,7 +287,7 @@ func TestThrottled(t *testing.T) {
 		t.Error("its pod is not bound")
 	}
 	if n := c.driver.API().Throttled(); n != 1 || bindings.Load() != 2 {
-		t.Errorf("%d requests were put off, of %d", n, bindings.Load())
+		t.Errorf("%d of %d bindings were deferred, want 1 of 2", n, bindings.Load())
 	}
 }
 
@@ -299,13 +299,13 @@ func TestThrottledForTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if u := c.update(taskID(0)); u.State != cluster.Dropped || !strings.Contains(u.Message, "too many requests") {
-		t.Errorf("it was reported as %+v", u)
+		t.Errorf("the task was reported as %+v", u)
 	}
 	if p := f.Pod("jobs", pod.Name(taskID(0))); p != nil {
 		t.Error("its pod is still there")
 	}
 	if n := bindings.Load(); n != 1 {
-		t.Errorf("its binding was asked for %d times", n)
+		t.Errorf("its binding was requested %d times, want once", n)
 	}
 }
 

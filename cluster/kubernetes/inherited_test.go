@@ -52,7 +52,7 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	})
 	for said := ""; !strings.HasPrefix(said, "given up "+taskID(1)); {
 		if said = <-w.said; strings.HasPrefix(said, "ended "+taskID(0)) {
-			t.Fatal("an end that the core has not heard is given to the keeper")
+			t.Fatal("the keeper gets an end that the core may not know")
 		}
 	}
 	if err := c.Reconcile(t.Context(), nil); err != nil {
@@ -62,17 +62,18 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	w.expect(t, "ended "+taskID(0)+" true")
 }
 
-// TestTroubleOfEarlierSessions: trouble that began before the session counts from its own beginning, so that a change
-// of leaders does not extend it. That time comes from the pod's timestamps, which are by the API server's clock.
-func TestTroubleOfEarlierSessions(t *testing.T) {
+// TestStartProblemsOfEarlierSessions: the time of a start problem that existed before the session counts from the
+// problem's beginning, so that a change of leaders does not give the pod more time. The beginning comes from the pod's
+// timestamps, which are by the API server's clock.
+func TestStartProblemsOfEarlierSessions(t *testing.T) {
 	t.Parallel()
-	const off = 2 * time.Hour // of the scheduler's clock
+	const ahead = 2 * time.Hour // how far the scheduler's clock is ahead
 	f := newFakeAPI(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	w := witness{make(chan string, 100)}
 	c := subscribeWith(t, f, func(o *kubernetes.Options) {
 		o.Recorder = w
-		o.Now = func() time.Time { return time.Now().Add(off) }
+		o.Now = func() time.Time { return time.Now().Add(ahead) }
 	})
 	if err := c.launch(0, 1, 2, 3); err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 			said = <-w.said
 		}
 		if !strings.HasPrefix(said, "given up "+taskID(1)) && !strings.HasPrefix(said, "given up "+taskID(3)) {
-			t.Errorf("%s: it may be so for longer", said)
+			t.Errorf("%s: too early", said)
 		}
 	}
 }
@@ -120,9 +121,9 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 // withoutFinalizer waits until a task's pod has no finalizer.
 func (f *fakeAPI) withoutFinalizer(t *testing.T, task string) {
 	t.Helper()
-	eventually.Works(t, "take the finalizer off", func() error {
+	eventually.Works(t, "remove the finalizer", func() error {
 		if slices.Contains(f.Pod("jobs", pod.Name(task)).Finalizers, pod.Finalizer) {
-			return errors.New("it is there")
+			return errors.New("the finalizer is still there")
 		}
 		return nil
 	})
@@ -167,7 +168,7 @@ func TestCopies(t *testing.T) {
 	for {
 		if u := c.update(taskID(0)); u.State.Terminal() {
 			if u.State != cluster.Failed {
-				t.Errorf("it is reported as %+v", u)
+				t.Errorf("the task is reported as %+v", u)
 			}
 			return
 		}
@@ -200,6 +201,6 @@ func TestEndOnANodeThatIsGone(t *testing.T) {
 	c.subscribe()
 	c.until(taskID(0), cluster.Finished)
 	if gone, is := c.next().(cluster.Failure); !is || gone.AgentID != "node1" {
-		t.Errorf("behind its end comes %+v", gone)
+		t.Errorf("the event after the task's end is %+v", gone)
 	}
 }

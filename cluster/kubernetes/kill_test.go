@@ -37,7 +37,7 @@ func TestKill(t *testing.T) {
 	}
 	f.ends(taskID(0), 143)
 	if u := c.update(taskID(0)); u.State != cluster.Killed {
-		t.Errorf("a kill that was asked for already is answered with %+v: the core would kill it again for that, and so on", u)
+		t.Errorf("a repeated kill is answered with %+v, for which the core would repeat it again and again", u)
 	}
 	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(7), AgentID: "node1"}); err != nil {
 		t.Fatal(err)
@@ -47,8 +47,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestDrain: a daemon's shard whose grace is longer than that of its pod is asked to drain. Its pod is deleted only by
-// a later kill.
+// TestDrain: a kill with a longer grace than the pod's asks a daemon's shard to drain. The pod is deleted only by a
+// later kill with a shorter grace.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -88,11 +88,11 @@ func TestDrain(t *testing.T) {
 	c.until(taskID(2), cluster.Killed)
 	kill(0, drains, "again")
 	if p := f.Pod("jobs", pod.Name(taskID(0))); p.Annotations[pod.AnnotationDrain] != "the job is paused" {
-		t.Errorf("it is asked for again: %v", p.Annotations)
+		t.Errorf("the drain was requested a second time: %v", p.Annotations)
 	}
 	f.ends(taskID(0), 143)
 	if u := c.update(taskID(0)); u.State != cluster.Killed {
-		t.Errorf("asked for again it is answered with %+v: the core would kill it again for that, and so on", u)
+		t.Errorf("a repeated drain is answered with %+v, for which the core would repeat it again and again", u)
 	}
 
 	kill(1, grace, "the job is disabled")
@@ -123,7 +123,7 @@ func TestKillSooner(t *testing.T) {
 		}
 		got := f.Pod("jobs", pod.Name(taskID(0))).DeletionGracePeriodSeconds
 		if got == nil || *got != pod.Grace(step.want) {
-			t.Errorf("asked for %s it gets %v", step.asked, got)
+			t.Errorf("after a kill with the grace %s the pod's grace is %v, want that of %s", step.asked, got, step.want)
 		}
 		if step.asked == time.Hour { // the next request is about a pod that is known to be deleted
 			f.runs(taskID(1))

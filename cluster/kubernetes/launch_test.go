@@ -59,9 +59,9 @@ func TestLaunch(t *testing.T) {
 		t.Errorf("its end is %+v", u)
 	}
 	c.offer("node1", func(o cluster.Offer) bool { return o.MaxTasks == 9 })
-	eventually.Works(t, "take the finalizer off", func() error {
+	eventually.Works(t, "remove the finalizer", func() error {
 		if slices.Contains(f.Pod("jobs", p.Name).Finalizers, pod.Finalizer) {
-			return errors.New("it is there")
+			return errors.New("the finalizer is still there")
 		}
 		return nil
 	})
@@ -83,7 +83,7 @@ func TestLaunchOnAnOfferThatIsGone(t *testing.T) {
 		t.Errorf("the task is reported as %+v", u)
 	}
 	if p := f.Pod("jobs", pod.Name(taskID(0))); p != nil {
-		t.Error("it has a pod")
+		t.Error("the task has a pod")
 	}
 }
 
@@ -131,12 +131,12 @@ func TestRefusedPods(t *testing.T) {
 			u := c.update(taskID(0))
 			if u.State != tt.want || u.Source != cluster.FromMaster || len(u.UUID) > 0 ||
 				!strings.Contains(u.Message, tt.message) {
-				t.Errorf("it is reported as %+v", u)
+				t.Errorf("the task is reported as %+v", u)
 			}
 			for part, hint := range map[string]string{"must specify": "cpuLimit",
 				"runAsUser": "--kubernetes-assigned-user"} {
 				if strings.Contains(u.Message, hint) != strings.Contains(tt.message, part) {
-					t.Errorf("%q: does it say %s?", u.Message, hint)
+					t.Errorf("the message %q contains the hint %s, or lacks it", u.Message, hint)
 				}
 			}
 			if p := f.Pod("jobs", pod.Name(taskID(1))); p == nil || p.Spec.NodeName != "node1" {
@@ -167,10 +167,10 @@ func TestWebhooksThatChangePods(t *testing.T) {
 				t.Fatal(err)
 			}
 			if u := c.update(taskID(0)); u.State != cluster.Error || !strings.Contains(u.Message, what) {
-				t.Errorf("it is reported as %+v", u)
+				t.Errorf("the task is reported as %+v", u)
 			}
 			if f.Pod("jobs", pod.Name(taskID(0))) != nil {
-				t.Error("its pod was left")
+				t.Error("its pod was not deleted")
 			}
 		})
 	}
@@ -232,7 +232,7 @@ func TestFence(t *testing.T) {
 			}
 			if u := next.update(taskID(0)); u.State != cluster.Gone || u.Reason != cluster.ReasonReconciliation ||
 				u.Source != cluster.FromMaster {
-				t.Errorf("it is reported as %+v", u)
+				t.Errorf("the task is reported as %+v", u)
 			}
 		})
 	}
@@ -257,7 +257,7 @@ func TestBoundBehindTheBack(t *testing.T) {
 	}
 	c := subscribe(t, f)
 	if u := c.update(taskID(0)); u.State != cluster.Starting || len(u.UUID) == 0 {
-		t.Errorf("it is reported as %+v", u)
+		t.Errorf("the task is reported as %+v", u)
 	}
 	if p := f.Pod("jobs", name); p.DeletionTimestamp != nil {
 		t.Error("it was deleted")
@@ -287,7 +287,7 @@ func TestRepeatedCreation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if u := c.update(taskID(0)); u.State != cluster.Starting {
-		t.Errorf("it is reported as %+v", u)
+		t.Errorf("the task is reported as %+v", u)
 	}
 	if p := f.Pod("jobs", pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" || requested.Load() != 2 {
 		t.Errorf("asked for %d times, it is %+v", requested.Load(), p)
@@ -347,7 +347,7 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 			clear(c.offers)
 			if u := c.update(taskID(0)); u.State != cluster.Dropped || len(u.UUID) > 0 ||
 				!strings.Contains(u.Message, tt.says) {
-				t.Errorf("it is reported as %+v", u)
+				t.Errorf("the task is reported as %+v", u)
 			}
 			f.With(func() { f.Fault, f.After = nil, nil })
 			whole := c.offer("node1", func(o cluster.Offer) bool { return o.MaxTasks == 10 })
@@ -365,7 +365,8 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: what was done but not answered is found when the request is repeated.
+// TestLostAnswers: a Launch whose bindings get no answer returns an error that leaves the outcome open. The next session
+// reports the pod that was bound.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -384,6 +385,6 @@ func TestLostAnswers(t *testing.T) {
 	f.With(func() { f.After = nil })
 	c.subscribe()
 	if u := c.update(taskID(0)); u.State != cluster.Starting {
-		t.Errorf("it is reported as %+v", u)
+		t.Errorf("the task is reported as %+v", u)
 	}
 }

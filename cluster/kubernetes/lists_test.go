@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-// TestListThatBreaksOff: if a list breaks off after its first page, the missing objects do not count as known; the
-// list is repeated.
+// TestListThatBreaksOff: if a list breaks off after its first page, the objects on the missing pages count neither as
+// known nor as gone. The list is repeated.
 func TestListThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)

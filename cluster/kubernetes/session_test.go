@@ -26,7 +26,7 @@ func TestNodesThatGo(t *testing.T) {
 	f, c, first := withOneRunning(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	if u := c.until(taskID(0), cluster.Unreachable); u.UnreachableSince.IsZero() || u.Source != cluster.FromMaster {
-		t.Errorf("it is reported as %+v", u)
+		t.Errorf("the task is reported as %+v", u)
 	}
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	if u := c.until(taskID(0), cluster.Running); len(u.UUID) == 0 || bytes.Equal(u.UUID, first.UUID) {
@@ -249,7 +249,7 @@ func TestLaunchDuringList(t *testing.T) {
 	}
 	close(goOn)
 	if u := c.update(taskID(0)); u.State != cluster.Starting {
-		t.Errorf("it is reported as %+v", u)
+		t.Errorf("the task is reported as %+v", u)
 	}
 }
 
@@ -287,8 +287,8 @@ func TestOthers(t *testing.T) {
 	}
 	f.runs(taskID(0))
 	c.until(taskID(0), cluster.Running) // earlier questions are answered by now
-	if len(c.told) != 1 {
-		t.Errorf("updates of tasks of others: %v", c.told)
+	if len(c.updated) != 1 {
+		t.Errorf("updates of tasks of others: %v", c.updated)
 	}
 }
 
@@ -365,12 +365,12 @@ func TestClosedSession(t *testing.T) {
 		t.Errorf("it ended with %v", c.Err())
 	}
 	if err := c.Launch(context.Background(), l); !errors.Is(err, kubernetes.ErrClosed) {
-		t.Errorf("a launch behind its end: %v", err)
+		t.Errorf("a launch after its end: %v", err)
 	}
 }
 
-// TestMarkedAsFailedOnASilentNode: what somebody writes into the status of a pod whose kubelet is silent is no proof
-// that its container has ended. The removal of the node is.
+// TestMarkedAsFailedOnASilentNode: if another client marks a pod as failed whose kubelet is silent, that does not prove
+// that its container has ended. The removal of the node does.
 func TestMarkedAsFailedOnASilentNode(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)
@@ -378,7 +378,7 @@ func TestMarkedAsFailedOnASilentNode(t *testing.T) {
 	c.until(taskID(0), cluster.Unreachable)
 	f.PutPod("jobs", pod.Name(taskID(0)), func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.KillStored {
-		t.Errorf("it is reported as %+v", u)
+		t.Errorf("the task is reported as %+v", u)
 	}
 	f.RemoveNode("node1")
 	if u := c.until(taskID(0), cluster.Lost); u.Reason != cluster.ReasonTaskRemoved || u.Source != cluster.FromMaster {

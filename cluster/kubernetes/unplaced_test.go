@@ -21,10 +21,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-func showing(o *kubernetes.Options) { o.ShowUnplaced = true }
+func showUnplaced(o *kubernetes.Options) { o.ShowUnplaced = true }
 
-// without returns a shard that fits on no node.
-func without(item int, why string) cluster.Unplaced {
+// unplacedShard returns a shard that fits on no node.
+func unplacedShard(item int, why string) cluster.Unplaced {
 	return cluster.Unplaced{
 		Execution: "my_job@1", Job: "my_job", Item: item, Resources: resources.New(2, 64), Why: why,
 		Container: cluster.Container{Template: []byte(`{"spec":{"nodeSelector":{"pool":"batch"}}}`)},
@@ -82,24 +82,24 @@ func TestShardsWithoutRoom(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	c := subscribeWith(t, f, showing)
+	c := subscribeWith(t, f, showUnplaced)
 	if err := c.launch(0); err != nil {
 		t.Fatal(err)
 	}
 	c.until(taskID(0), cluster.Starting)
 	free := c.offer("node1", nil).Resources
-	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "full")}, "full", "full")
+	c.shows(f, []cluster.Unplaced{unplacedShard(1, "full"), unplacedShard(2, "full")}, "full", "full")
 	f.With(func() {
 		for _, p := range f.Pods {
 			if pod.IsUnplaced(p) && (p.Spec.SchedulerName != pod.Scheduler || p.Spec.NodeSelector["pool"] != "batch" ||
 				pod.Requests(p) != resources.New(2, 64) || len(p.Finalizers) > 0) {
-				t.Errorf("%+v", p)
+				t.Errorf("unexpected placeholder %+v", p)
 			}
 		}
 	})
-	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
-	f.RemovePod("jobs", nameOfUnplaced(t, without(1, "")))
-	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
+	c.shows(f, []cluster.Unplaced{unplacedShard(1, "full"), unplacedShard(2, "fuller")}, "full", "fuller")
+	f.RemovePod("jobs", nameOfUnplaced(t, unplacedShard(1, "")))
+	c.shows(f, []cluster.Unplaced{unplacedShard(1, "full"), unplacedShard(2, "fuller")}, "full", "fuller")
 	if err := c.launch(3); err != nil { // the placeholder pods do not reduce its offer
 		t.Fatal(err)
 	}
@@ -129,20 +129,20 @@ func TestShardsThatCannotBeShown(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	c := subscribeWith(t, f, showing)
-	name := nameOfUnplaced(t, without(1, ""))
-	c.shows(f, []cluster.Unplaced{without(1, "full")}, "full")
+	c := subscribeWith(t, f, showUnplaced)
+	name := nameOfUnplaced(t, unplacedShard(1, ""))
+	c.shows(f, []cluster.Unplaced{unplacedShard(1, "full")}, "full")
 	first := f.Pod("jobs", name)
 	f.PutPod("jobs", name, func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "node1", corev1.PodFailed })
 	eventually.Works(t, "to replace it", func() error {
-		_ = c.show(without(1, "full"))
+		_ = c.show(unplacedShard(1, "full"))
 		if p := f.Pod("jobs", name); p == nil || p.UID == first.UID || p.Spec.NodeName != "" {
 			return errors.New("the bound pod was not made again")
 		}
 		return nil
 	})
 
-	refused := nameOfUnplaced(t, without(2, ""))
+	refused := nameOfUnplaced(t, unplacedShard(2, ""))
 	f.With(func() {
 		f.Fault = func(w http.ResponseWriter, _ *http.Request, body runtime.Object) bool {
 			if p, is := body.(*corev1.Pod); !is || p.Name != refused {
@@ -152,9 +152,9 @@ func TestShardsThatCannotBeShown(t *testing.T) {
 			return true
 		}
 	})
-	err := c.show(without(2, "full"), without(1, "fuller"), without(3, "full"))
+	err := c.show(unplacedShard(2, "full"), unplacedShard(1, "fuller"), unplacedShard(3, "full"))
 	if err == nil || !strings.Contains(err.Error(), "exceeded quota") {
-		t.Errorf("%v", err)
+		t.Errorf("unexpected error %v", err)
 	}
 	if got := f.shown(); len(got) != 2 {
 		t.Errorf("shown is %q", got)
@@ -172,8 +172,8 @@ func TestShardsShownByEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	c := subscribeWith(t, f, showing)
-	c.shows(f, []cluster.Unplaced{without(1, "full")}, "full")
+	c := subscribeWith(t, f, showUnplaced)
+	c.shows(f, []cluster.Unplaced{unplacedShard(1, "full")}, "full")
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,11 +181,11 @@ func TestShardsShownByEarlierSessions(t *testing.T) {
 		t.Errorf("a closed session leaves %q", got)
 	}
 	if err := c.Session.(cluster.Demander).ShowUnplaced(context.Background(),
-		[]cluster.Unplaced{without(1, "full")}); err == nil || len(f.shown()) > 0 {
-		t.Errorf("behind its end it shows %q, %v", f.shown(), err)
+		[]cluster.Unplaced{unplacedShard(1, "full")}); err == nil || len(f.shown()) > 0 {
+		t.Errorf("after its end it shows %q, %v", f.shown(), err)
 	}
-	left := func(item int) {
-		p, err := pod.Settings{Namespace: "jobs", Image: "task:1"}.Unplaced(without(item, ""), "fw")
+	leavePlaceholder := func(item int) {
+		p, err := pod.Settings{Namespace: "jobs", Image: "task:1"}.Unplaced(unplacedShard(item, ""), "fw")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,10 +194,10 @@ func TestShardsShownByEarlierSessions(t *testing.T) {
 				p.Spec
 		})
 	}
-	left(1)
-	left(2)
+	leavePlaceholder(1)
+	leavePlaceholder(2)
 	c.subscribe()
-	c.shows(f, []cluster.Unplaced{without(2, "full")}, "full")
+	c.shows(f, []cluster.Unplaced{unplacedShard(2, "full")}, "full")
 
 	plain := subscribe(t, f)
 	if _, can := plain.Session.(cluster.Demander); can {

@@ -13,7 +13,7 @@ import (
 )
 
 // If the API server cannot be reached, the error says what to check.
-func TestUnreached(t *testing.T) {
+func TestConnectionHint(t *testing.T) {
 	t.Parallel()
 	untrusted := httptest.NewTLSServer(nil)
 	defer untrusted.Close()

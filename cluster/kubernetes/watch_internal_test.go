@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-// lists records only that a list was received.
+// lists is a store that sends 1 for each object it gets, and minus the number of objects for each list.
 type lists struct{ retained chan int }
 
 func (l lists) put(runtime.Object)                 { l.retained <- 1 }
@@ -22,8 +22,8 @@ func (l lists) gone(runtime.Object)                {}
 func (l lists) listing()                           {}
 func (l lists) retain(uids map[types.UID]struct{}) { l.retained <- -len(uids) }
 
-// TestNoWatchComesAbout: if objects can be listed but not watched, changes are found by lists.
-func TestNoWatchComesAbout(t *testing.T) {
+// TestForbiddenWatch: if objects can be listed but not watched, changes are found by lists.
+func TestForbiddenWatch(t *testing.T) {
 	t.Parallel()
 	server := fakekubernetes.Start(t)
 	server.PutPod("jobs", "p", func(*corev1.Pod) {})

@@ -59,12 +59,12 @@ func TestExecutorInfoIsFrozen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			isFrozen(t, c.executor, filepath.Join("testdata", c.golden))
+			checkFrozen(t, c.executor, filepath.Join("testdata", c.golden))
 		})
 	}
 }
 
-func isFrozen(t *testing.T, executor cluster.Executor, golden string) {
+func checkFrozen(t *testing.T, executor cluster.Executor, golden string) {
 	m := newMaster(t)
 	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
 	launch := func(id string) cluster.TaskLaunch {

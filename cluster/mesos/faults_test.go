@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// through opens a session through a proxy, at a master with the given heartbeat interval in seconds.
-func through(t *testing.T, m *master, heartbeat float64) (*netproxy.Proxy, *mesos.Driver, cluster.Session) {
+// subscribeThrough opens a session through a proxy, at a master with the given heartbeat interval in seconds.
+func subscribeThrough(t *testing.T, m *master, heartbeat float64) (*netproxy.Proxy, *mesos.Driver, cluster.Session) {
 	t.Helper()
 	m.first = []scheduler.Event{subscribed(heartbeat)}
 	p := netproxy.Start(t, strings.TrimPrefix(m.url, "http://"))
@@ -27,15 +27,15 @@ func through(t *testing.T, m *master, heartbeat float64) (*netproxy.Proxy, *meso
 	return p, d, open(t, d)
 }
 
-// unknown checks the error of a call whose answer was lost (rule L3).
-func unknown(t *testing.T, err error) {
+// mustBeUnknown checks the error of a call whose answer was lost (rule L3).
+func mustBeUnknown(t *testing.T, err error) {
 	t.Helper()
 	var refused *cluster.Refused
 	switch {
 	case err == nil:
-		t.Error("the call is said to have succeeded")
+		t.Error("the call is reported as successful")
 	case errors.As(err, &refused):
-		t.Errorf("the call is said to be refused: %v", err)
+		t.Errorf("the call is reported as refused: %v", err)
 	case !strings.Contains(err.Error(), "outcome unknown"):
 		t.Errorf("the error does not say that the outcome is unknown: %v", err)
 	}
@@ -53,7 +53,7 @@ func accept(t *testing.T, s cluster.Session) error {
 // session works once the network does.
 func TestEndsOfSessions(t *testing.T) {
 	t.Parallel()
-	over := func(fault func(*netproxy.Proxy)) func(*master, *netproxy.Proxy) {
+	withProxy := func(fault func(*netproxy.Proxy)) func(*master, *netproxy.Proxy) {
 		return func(_ *master, p *netproxy.Proxy) { fault(p) }
 	}
 	message := func(message string) func(*master, *netproxy.Proxy) {
@@ -73,20 +73,20 @@ func TestEndsOfSessions(t *testing.T) {
 		"another ERROR":                 {message(other.Message), 0, other, other},
 		"the master ends the stream":    {func(m *master, _ *netproxy.Proxy) { close(m.hangUp) }, 0, nil, io.EOF},
 		"an event is broken":            {func(m *master, _ *netproxy.Proxy) { m.frames <- []byte("4\n\xff\xff\xff\xff") }, 0, nil, nil},
-		"the network is cut":            {over((*netproxy.Proxy).Cut), 0, nil, nil},
+		"the network is cut":            {withProxy((*netproxy.Proxy).Cut), 0, nil, nil},
 		"the network is cut in an event": {func(m *master, p *netproxy.Proxy) {
 			p.DropAfter(3)
 			m.send(rescind("o2"))
 		}, 0, nil, nil},
-		"nothing passes": {over((*netproxy.Proxy).Blackhole), 0.05, nil,
+		"nothing passes": {withProxy((*netproxy.Proxy).Blackhole), 0.05, nil,
 			mesos.ErrSilent}, // after five missed heartbeats
-		"the master's side ends": {over((*netproxy.Proxy).HalfClose), 0, nil, io.ErrUnexpectedEOF},
-		"our side ends":          {over((*netproxy.Proxy).HalfCloseToTarget), 0, nil, nil},
+		"the master's side ends": {withProxy((*netproxy.Proxy).HalfClose), 0, nil, io.ErrUnexpectedEOF},
+		"our side ends":          {withProxy((*netproxy.Proxy).HalfCloseToTarget), 0, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMaster(t)
-			p, d, s := through(t, m, cmp.Or(tt.heartbeat, 15))
+			p, d, s := subscribeThrough(t, m, cmp.Or(tt.heartbeat, 15))
 			if err := s.Err(); err != nil {
 				t.Errorf("alive, Err is %v", err)
 			}
@@ -130,10 +130,10 @@ func TestAcceptOverABrokenNetwork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMaster(t)
-			p, _, s := through(t, m, 15)
+			p, _, s := subscribeThrough(t, m, 15)
 			tt.fault(p)
 			start := time.Now()
-			unknown(t, accept(t, s))
+			mustBeUnknown(t, accept(t, s))
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("took %s", took)
 			}
@@ -156,12 +156,12 @@ func TestCallsEndWithTheirSession(t *testing.T) {
 		close(arrived)
 		<-r.Context().Done()
 	}
-	p, _, s := through(t, m, 15)
+	p, _, s := subscribeThrough(t, m, 15)
 	answer := make(chan error, 1)
 	go func() { answer <- accept(t, s) }()
 	<-arrived
 	p.Cut()
-	unknown(t, <-answer)
+	mustBeUnknown(t, <-answer)
 	if err := ended(t, s); errors.Is(err, mesos.ErrSilent) {
 		t.Errorf("ended with %v", err)
 	}
@@ -170,7 +170,7 @@ func TestCallsEndWithTheirSession(t *testing.T) {
 func TestSubscribeThroughADeadNetwork(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	p, d, s := through(t, m, 15)
+	p, d, s := subscribeThrough(t, m, 15)
 	_ = s.Close()
 	p.Blackhole()
 	start := time.Now()

@@ -71,7 +71,7 @@ func TestChoose(t *testing.T) {
 			shards("x", "3", "b", 2*time.Minute), shards("x", "4", "b", time.Minute),
 			shards("y", "1", "b", 59*time.Minute), shards("y", "2", "b", 58*time.Minute)), []string{"x/1-0",
 			"x/2-0"}, time.Minute},
-		"of a run that is too large what failed stays": {keep.Rules{Finished: 3, Failed: 3, Pods: 1, For: 2 * time.Hour}, shards("a", "1", "gbgg", 0), []string{"a/1-0", "a/1-2", "a/1-3"}, 2 * time.Hour},
+		"of a run that is too large a failed pod stays": {keep.Rules{Finished: 3, Failed: 3, Pods: 1, For: 2 * time.Hour}, shards("a", "1", "gbgg", 0), []string{"a/1-0", "a/1-2", "a/1-3"}, 2 * time.Hour},
 		"a large run takes what others leave": {keep.Rules{Finished: 3, Failed: 3, Pods: 8, For: 2 * time.Hour},
 			slices.Concat(shards("a", "1", "gbgggggg", 0), shards("b", "1", "g", time.Minute),
 				shards("c", "1", "gg", time.Minute)), []string{"a/1-0", "a/1-2", "a/1-3"}, 119 * time.Minute},
@@ -127,10 +127,10 @@ type deletions struct {
 	mu     sync.Mutex
 	asked  int
 	refuse int // number of requests that are answered 500
-	// atOnce is the number of concurrent requests, most their maximum.
-	atOnce, most int
-	// batch is the number of requests since the rules were last applied, largest its maximum.
-	batch, largest int
+	// atOnce is the number of concurrent requests, maxAtOnce their maximum.
+	atOnce, maxAtOnce int
+	// batch is the number of requests since the rules were last applied, maxBatch its maximum.
+	batch, maxBatch int
 }
 
 func newDeletions(t *testing.T) *deletions {
@@ -139,7 +139,7 @@ func newDeletions(t *testing.T) *deletions {
 	d.Fault = func(w http.ResponseWriter, _ *http.Request, _ runtime.Object) bool {
 		d.count(func() {
 			d.atOnce++
-			d.most = max(d.most, d.atOnce)
+			d.maxAtOnce = max(d.maxAtOnce, d.atOnce)
 		})
 		for range 100 {
 			goruntime.Gosched() // lets concurrent requests arrive, so that they are counted together
@@ -148,7 +148,7 @@ func newDeletions(t *testing.T) *deletions {
 		d.count(func() {
 			d.asked++
 			d.batch++
-			d.largest = max(d.largest, d.batch)
+			d.maxBatch = max(d.maxBatch, d.batch)
 			if refused = d.refuse > 0; refused {
 				d.refuse--
 				d.atOnce--
@@ -225,23 +225,23 @@ func TestPodsAreDeletedInBatches(t *testing.T) {
 	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.most > 4 || d.largest > 50 {
-		t.Errorf("%d were asked for at once and %d between two pauses, want at most 4 and 50", d.most, d.largest)
+	if d.maxAtOnce > 4 || d.maxBatch > 50 {
+		t.Errorf("%d requests were concurrent and %d between two pauses, want at most 4 and 50", d.maxAtOnce, d.maxBatch)
 	}
 }
 
-// TestPodsAreDeletedByTheirUIDs: a failed deletion is retried, and every other pod is deleted once. A pod of another
-// session stays, and so does a new pod with the name of an ended one.
+// TestPodsAreDeletedByTheirUIDs: a failed deletion is retried, and every other pod is deleted once. A pod of an ended
+// session stays, and so does a new pod that has the name of an ended pod.
 func TestPodsAreDeletedByTheirUIDs(t *testing.T) {
 	t.Parallel()
 	d := newDeletions(t)
 	d.refuse = 3
 	k := newKeeper(t, d, keep.Rules{Finished: 1, Pods: 9, For: time.Hour})
-	over, end := context.WithCancel(t.Context())
+	endedSession, end := context.WithCancel(t.Context())
 	end()
-	foreign := ended("a", "of-another-session", false, 2*time.Hour)
-	d.has(foreign.Name, string(foreign.UID))
-	k.Ended(over, foreign.Pod, false, now)
+	other := ended("a", "of-another-session", false, 2*time.Hour)
+	d.has(other.Name, string(other.UID))
+	k.Ended(endedSession, other.Pod, false, now)
 	const all = 120
 	for i := range all {
 		e := ended("a", fmt.Sprintf("p%03d", i), true, time.Duration(i+1)*time.Second)

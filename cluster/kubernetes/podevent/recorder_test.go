@@ -47,7 +47,7 @@ func start(t *testing.T, s *fakekubernetes.Server) *podevent.Recorder {
 
 var ours = kubernetes.Pod{Namespace: "jobs", Name: "my-job-0-1", UID: "u", Node: "node1"}
 
-func TestWhatWasDecidedIsSaid(t *testing.T) {
+func TestRecordedEvents(t *testing.T) {
 	t.Parallel()
 	s := fakekubernetes.Start(t)
 	r := start(t, s)
@@ -76,8 +76,8 @@ func TestWhatWasDecidedIsSaid(t *testing.T) {
 	})
 }
 
-// TestEventsAreForPeopleOnly: an event that cannot be written, or exceeds the limit, blocks no caller.
-func TestEventsAreForPeopleOnly(t *testing.T) {
+// TestDroppedEvents: an event that cannot be written, or exceeds the limit, blocks no caller, and is counted.
+func TestDroppedEvents(t *testing.T) {
 	t.Parallel()
 	s := fakekubernetes.Start(t)
 	s.Fault = func(w http.ResponseWriter, _ *http.Request, _ runtime.Object) bool {

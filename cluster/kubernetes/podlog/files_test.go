@@ -15,11 +15,11 @@ import (
 const stdout = "jobs/p/u/stdout"
 
 // until waits for a condition.
-func until(t *testing.T, what string, so func() bool) {
+func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	eventually.Works(t, what, func() error {
-		if !so() {
-			return errors.New("it is not so")
+		if !condition() {
+			return errors.New("the condition is not met")
 		}
 		return nil
 	})
@@ -225,7 +225,7 @@ func TestTextsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestATextThatIsTooLong is read as far as the budget allows; further reads return the reason.
+// TestATextThatIsTooLong: a read of a text that exceeds the budget returns an error that names kubectl logs.
 func TestATextThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
