@@ -18,8 +18,7 @@ func TestSomeAppsOnly(t *testing.T) {
 		m.Job(app+"_job", app, system.Doc{"shardingTotalCount": 1})
 	}
 	mine, theirs := m.Run("mine_job", "FINISHED"), m.Run("theirs_job", "FINISHED")
-	ended := trigger(m, "/api/job/theirs_job/trigger", "")
-	m.Await(ended, "FINISHED")
+	m.Await(trigger(m, "/api/job/theirs_job/trigger", ""), "FINISHED")
 
 	var admin string
 	token := func(name, role string) string {

@@ -212,14 +212,14 @@ func (b breakout) entries() map[string]bool {
 	return names
 }
 
-// expect checks that nothing was added to the entries, and nothing removed, except files that the server adds and
-// removes itself.
+// expect checks that no entry was added or removed since before, except for files that the server adds and removes
+// itself. what begins the error.
 func (b breakout) expect(what string, before map[string]bool) {
 	b.t.Helper()
 	now := b.entries()
 	for name := range now {
 		if !before[name] && !strings.HasPrefix(name, "registry.db") && !strings.HasPrefix(name, "history") {
-			b.t.Errorf("%s: in the data folder is %s", what, name)
+			b.t.Errorf("%s: the data folder has the new entry %s", what, name)
 		}
 	}
 	for name := range before {

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDisableAndEnable: disabling a job, or an app with its jobs, kills running and waiting shards (F6). None of them
-// is left when it is enabled again.
+// TestDisableAndEnable: disabling a job, or an app with its jobs, kills running and waiting shards (F6). None of these
+// shards is left when the job or the app is enabled again.
 func TestDisableAndEnable(t *testing.T) {
 	for _, what := range []string{"job", "app"} {
 		t.Run(what, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 const nobody = 65534
 
-// TestAJobSeesNothingOfTheSameUsersServer: a job of the server's own user gets nothing of what runThief tries to
+// TestAJobSeesNothingOfTheSameUsersServer: a job of the server's own user can access nothing that runThief tries to
 // access. If root runs the test, the server runs as another user.
 func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 		}
 	}
 	if files == 0 {
-		t.Error("the job got no file, so the tests with hidden folders prove nothing")
+		t.Error("the job got no file even without hiding, so the tests with hidden folders prove nothing")
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestKillWithoutDisabling kills a task and executions by their ids, and the server in between. Neither retries nor
-// failover run their shards again. A waiting execution can also be killed. The job's next run is normal.
+// TestKillWithoutDisabling kills a task, a waiting execution and a running execution by their ids, and the server in
+// between. Neither retries nor failover run their shards again. The job's next run is normal.
 func TestKillWithoutDisabling(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

@@ -48,7 +48,7 @@ func TestServerKilledTwiceForItsMemory(t *testing.T) {
 	m.OK("POST", "/api/job/large/disable", "")
 	m.Await(waits, "KILLED")
 	if e := m.Execution(held); e.State != "WAITING" {
-		t.Errorf("it is %s", e.State)
+		t.Errorf("the triggered execution is %s, want WAITING", e.State)
 	}
 	m.Stop()
 	startSmall()
