@@ -18,7 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// rude is a server that answers every connection with arbitrary bytes, after it has read something.
+// rude starts a server that need not speak HTTP: it reads one byte of every connection, calls talk, and keeps the
+// connection open until the test ends. It returns the server's URL.
 func rude(t *testing.T, talk func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -203,7 +204,7 @@ func expect(t *testing.T, err error, causes []string) {
 		}
 	}
 	if err != nil && (strings.Contains(err.Error(), "hidden") || len(err.Error()) > 2*maxCause) {
-		t.Errorf("it shows too much: %v", err)
+		t.Errorf("the error shows a secret or is too long: %v", err)
 	}
 }
 

@@ -50,8 +50,8 @@ func aTask(t testing.TB, do func(*wire.Task, *cluster.TaskLaunch)) cluster.TaskL
 	return l
 }
 
-// TestCPULimits checks that every container of a shard has the job's CPU limit, as quotas on limits.cpu require, and
-// that there is none without it.
+// TestCPULimits checks that every container of a shard has the job's CPU limit, as quotas on limits.cpu require. The
+// limit is at least the container's CPU request; a job without a limit gets no limits.
 func TestCPULimits(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int64]int64{0: 0, 100: 100, 1500: 1500, 50: 100} {

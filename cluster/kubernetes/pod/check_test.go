@@ -108,7 +108,7 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s\n got %v\nwant %s", template, bad, want)
 		}
 		if text := fmt.Sprint(bad); strings.Contains(text, "hunter2") {
-			t.Errorf("%s: it is shown: %s", template, text)
+			t.Errorf("%s: the violation shows the secret: %s", template, text)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestCheckTakes(t *testing.T) {
 		t.Error(bad)
 	}
 	if _, err := pod.ReadTemplate([]byte("spec:\n  nodeName: a\n  nodeName: b\n")); err == nil {
-		t.Error("a key that is given twice is read")
+		t.Error("a template with the same key twice is read without an error")
 	}
 	if bad := pod.Check([]byte(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x",
 		65<<10) + `"}}}`)); len(bad) != 1 || !strings.Contains(bad.Error(), "longer than 64 KiB") {

@@ -25,7 +25,7 @@ func list(cpu, memory string) corev1.ResourceList {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	always := corev1.ContainerRestartPolicyAlways
-	takes := func(name, cpu, memory string) corev1.Container {
+	requesting := func(name, cpu, memory string) corev1.Container {
 		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: list(cpu, memory)}}
 	}
 	sidecar := func(c corev1.Container) corev1.Container {
@@ -38,29 +38,29 @@ func TestRequests(t *testing.T) {
 		want resources.Amount
 	}{
 		{"nothing", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{}}}}, resources.Amount{}},
-		{"containers together", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "500m", "64Mi"), takes("b", "1", "32Mi")}}}, resources.New(1.5, 96)},
-		{"rounded up", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1u", "1")}}}, resources.Amount{CPUMilli: 1, MemMilli: 1}},
-		{"an init container that is larger", corev1.Pod{Spec: corev1.PodSpec{
-			InitContainers: []corev1.Container{takes("i", "2", "16Mi"), takes("j", "1", "128Mi")},
-			Containers:     []corev1.Container{takes("a", "500m", "64Mi")}}}, resources.New(2, 128)},
-		{"a sidecar counts beside the containers, and beside the init containers behind it",
+		{"containers together", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{requesting("a", "500m", "64Mi"), requesting("b", "1", "32Mi")}}}, resources.New(1.5, 96)},
+		{"rounded up", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{requesting("a", "1u", "1")}}}, resources.Amount{CPUMilli: 1, MemMilli: 1}},
+		{"an init container that requests more", corev1.Pod{Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{requesting("i", "2", "16Mi"), requesting("j", "1", "128Mi")},
+			Containers:     []corev1.Container{requesting("a", "500m", "64Mi")}}}, resources.New(2, 128)},
+		{"a sidecar is added to the containers and to the init containers after it",
 			corev1.Pod{Spec: corev1.PodSpec{
-				InitContainers: []corev1.Container{takes("i", "2", ""), sidecar(takes("s", "500m", "10Mi")),
-					takes("j", "1800m", "")},
-				Containers: []corev1.Container{takes("a", "1", "64Mi")}}}, resources.New(2.3, 74)},
-		{"overhead", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "64Mi")}, Overhead: list("250m", "100Mi")}}, resources.New(1.25, 164)},
-		{"the pod as a whole", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "64Mi")},
+				InitContainers: []corev1.Container{requesting("i", "2", ""), sidecar(requesting("s", "500m", "10Mi")),
+					requesting("j", "1800m", "")},
+				Containers: []corev1.Container{requesting("a", "1", "64Mi")}}}, resources.New(2.3, 74)},
+		{"overhead", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{requesting("a", "1", "64Mi")}, Overhead: list("250m", "100Mi")}}, resources.New(1.25, 164)},
+		{"the pod as a whole", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{requesting("a", "1", "64Mi")},
 			Resources: &corev1.ResourceRequirements{Requests: list("3", "")}}}, resources.New(3, 64)},
-		{"resized down, and not done yet", corev1.Pod{
-			Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "64Mi")}},
+		{"being resized to less", corev1.Pod{
+			Spec: corev1.PodSpec{Containers: []corev1.Container{requesting("a", "1", "64Mi")}},
 			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a",
 				AllocatedResources: list("2", "32Mi")}}}}, resources.New(2, 64)},
-		{"nonsense", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "-5")}}}, resources.New(1, 0)},
+		{"nonsense", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{requesting("a", "1", "-5")}}}, resources.New(1, 0)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := pod.Requests(&tt.pod); got != tt.want {
-				t.Errorf("it takes %s, not %s", got, tt.want)
+				t.Errorf("requests %s, want %s", got, tt.want)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestClosed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := pod.Closed(&tt.node); got != tt.want {
-				t.Errorf("it is closed for %q", got)
+				t.Errorf("closed because %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestAttributes(t *testing.T) {
 	node = node.DeepCopy()
 	node.Spec.Taints = node.Spec.Taints[1:]
 	if again := pod.AttributesOf(node, first); again != first {
-		t.Error("attributes that did not change are given as others")
+		t.Error("unchanged attributes are returned as a new value")
 	}
 	node.Labels["disk"] = "hdd"
 	if changed := pod.AttributesOf(node, first); changed == first || changed.Labels["disk"] != "hdd" ||
