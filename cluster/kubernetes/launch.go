@@ -255,8 +255,8 @@ func createFailure(what string, err error) string {
 	return "the API server, or a webhook, did not answer in time when " + what + " was created: " + err.Error()
 }
 
-// forbiddenChange compares a created pod with the requested one. It names a property whose change prevents that the
-// session recognizes or binds the pod, or that could run the shard more than once. It returns "" if there is none.
+// forbiddenChange compares a created pod with the requested one. It names a changed property without which
+// the session cannot recognize or bind the pod, or the shard could run more than once. It returns "" if there is none.
 func forbiddenChange(requested, created *corev1.Pod) string {
 	switch {
 	case created.Labels[pod.LabelFramework] != requested.Labels[pod.LabelFramework]:

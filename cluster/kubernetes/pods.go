@@ -147,8 +147,9 @@ func (s *session) isOwn(p *corev1.Pod) bool {
 		p.Name == pod.Name(task)
 }
 
-// trimOwn reduces one of the framework's pods to what is read here. If a user removed the labels and annotations that
-// identify it, the recorded ones are kept, because the pod is still the task's pod and its end must still be reported.
+// trimOwn reduces one of the framework's pods to the fields that this package reads. If a user removed the labels and
+// annotations that identify the pod, the recorded ones are kept, because the pod is still the task's pod and its end
+// must still be reported.
 func (s *session) trimOwn(r *podRecord, p *corev1.Pod) *corev1.Pod {
 	own := trimmed(p)
 	if !s.isOwn(p) {
@@ -277,17 +278,17 @@ func (s *session) reportPod(r *podRecord) {
 	}
 }
 
-// recordStartProblem records since when a pod cannot be started, by this scheduler's clock. If the problem existed when
-// the session began, the time comes from the pod's own timestamps, so that a change of leaders does not give the pod
-// more time.
+// recordStartProblem records since when a pod cannot be started, by this scheduler's clock. The time comes from the
+// pod's own timestamps if they give it exactly. It also does if the problem existed when the session began, so that a
+// change of leaders does not give the pod more time.
 func (s *session) recordStartProblem(r *podRecord) {
-	t := pod.StartProblemOf(r.pod)
+	problem := pod.StartProblemOf(r.pod)
 	switch {
-	case t.Why == "":
+	case problem.Why == "":
 		r.problemSince = time.Time{}
-	case r.problemSince.IsZero() || r.problemWithin != t.Within:
-		r.problemSince, r.problemWithin = s.now(), t.Within
-		if since := t.Since.Add(s.ahead); (t.SinceExact || !s.listed) && since.Before(r.problemSince) {
+	case r.problemSince.IsZero() || r.problemWithin != problem.Within:
+		r.problemSince, r.problemWithin = s.now(), problem.Within
+		if since := problem.Since.Add(s.ahead); (problem.SinceExact || !s.listed) && since.Before(r.problemSince) {
 			r.problemSince = since
 		}
 	}

@@ -267,16 +267,17 @@ func (s *session) sweep() map[*corev1.Pod]string {
 		// deleteGivenUp sets the finalizer again, so it must not run while a worker is about to remove the finalizer.
 		losesFinalizer := r.releasing && hasFinalizer(r.pod)
 		mayGiveUp := !r.givenUp && s.ready(r.node) && !losesFinalizer
-		if t := pod.StartProblemOf(r.pod); mayGiveUp && t.Why != "" && s.now().Sub(r.problemSince) >= t.Within {
+		problem := pod.StartProblemOf(r.pod)
+		if mayGiveUp && problem.Why != "" && s.now().Sub(r.problemSince) >= problem.Within {
 			r.givenUp = true
-			givenUp[r.pod] = t.Why
+			givenUp[r.pod] = problem.Why
 		}
 		if !r.endCommitted.IsZero() && !r.ended && r.pod.DeletionTimestamp == nil &&
 			s.now().Sub(r.endCommitted) > lingerTimeout {
 			givenUp[r.pod] = "the shard has ended, and another container of its pod still runs"
 		}
 		if !r.problemSince.IsZero() && !r.givenUp {
-			s.reportPod(r) // reports a condition once it has lasted long enough
+			s.reportPod(r) // the report mentions a start problem once it has lasted long enough
 		}
 		if committed && r.endedBefore && !r.reconciled && r.endCommitted.IsZero() && !hasFinalizer(r.pod) {
 			if u, bound := pod.Report(r.pod, s.circumstances(r, false)); bound {

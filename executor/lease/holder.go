@@ -3,8 +3,8 @@
 // cluster, and ends each task whose lease is over.
 //
 // A lease lasts from the moment at which the Holder asked, by CLOCK_BOOTTIME, which goes on while the machine is
-// suspended. So neither a slow answer nor a clock that is set stretches it. The supervisor process knows the same
-// deadlines, and ends the tasks if the executor can't.
+// suspended. So neither a slow answer nor a change of the wall clock makes it longer. The supervisor process knows the
+// same deadlines, and ends the tasks if the executor can't.
 package lease
 
 import (
@@ -38,7 +38,8 @@ type Task struct {
 	// Renewed is called with the end of each new lease, as a time of Now; before the first one the task must not begin.
 	Renewed func(until time.Duration)
 	// End is called once if the task must end, with the reason. late is for how long the lease has been over: the task's
-	// grace must be shorter by that time. It is 0 if the scheduler has ended the lease.
+	// grace must be shorter by that time. It is 0 if the lease ended early: by the scheduler, or after a jump of
+	// the wall clock.
 	End func(why string, late time.Duration)
 }
 
@@ -59,19 +60,19 @@ type Options struct {
 type Holder struct {
 	opt    Options
 	client *http.Client
-	start  uint64
+	start  uint64 // lease.Request.Start
 
 	mu     sync.Mutex
 	tasks  map[string]*held
-	number uint64
-	term   int64
-	urls   []string
+	number uint64   // of the last request
+	term   int64    // the highest term of an answer
+	urls   []string // of the servers, from the tasks' grants
 	// lastWarning is the time of the last warning that no server answers; zero after an answer. Only ask uses it.
 	lastWarning time.Duration
 	// holder and key are Grant.Holder and Grant.Key, which are the same for all tasks.
 	holder, key string
 	lastServer  string // the server that answered last; empty if none has
-	failure     error  // why no server has answered the last request; nil if one has
+	failure     error  // what Failed returns
 	// sent has, by number, the times of the requests that were sent by way of the cluster and may still be answered.
 	sent    map[uint64]time.Duration
 	changed chan struct{} // has a value when a task was added
@@ -97,8 +98,8 @@ func New(o Options) *Holder {
 	}
 	return &Holder{opt: o, start: rand.Uint64(), tasks: map[string]*held{},
 		sent: map[uint64]time.Duration{}, changed: make(chan struct{}, 1),
-		// A proxy of the job's environment does not know the servers. Each request has a connection of its own after a
-		// failure, because an error closes it.
+		// The client uses no proxy, because a proxy of the job's environment does not know the servers. After a failed
+		// request the next one uses a new connection, because the error closed the old one.
 		client: &http.Client{Transport: &http.Transport{MaxIdleConns: 4, IdleConnTimeout: time.Minute}}}
 }
 
@@ -205,8 +206,8 @@ func (h *Holder) Failed() error {
 }
 
 // apply applies an answer and calls Renewed or End of the tasks that it concerns. from is the server that answered, ""
-// for an answer by way of the cluster. asked is the time of the request. An answer of an earlier leader than the last
-// one that answered is ignored.
+// for an answer by way of the cluster. asked is the time of the request. An answer whose Term is lower than that of an
+// earlier answer is ignored.
 func (h *Holder) apply(from string, asked time.Duration, a lease.Answer) {
 	for _, call := range h.record(from, asked, a) {
 		call()

@@ -57,7 +57,8 @@ const maxAnswerTime = 10 * time.Second
 
 // ask asks the servers for leases of this length, one after the other, until one has answered. Each may take a sixth of
 // the length, and at most maxAnswerTime, because a lease must survive the loss of some requests. If no server answers,
-// ask also sends the request by way of the cluster, from the second failure on before it asks the servers.
+// ask also sends a request by way of the cluster. As long as no server answers, further calls send that request before
+// they ask the servers.
 func (h *Holder) ask(ctx context.Context, length time.Duration) {
 	if h.Failed() != nil {
 		h.send(ctx) // at once: the servers may take long to fail again
@@ -167,9 +168,9 @@ func (h *Holder) servers(ctx context.Context, limit time.Duration) iter.Seq2[str
 	}
 }
 
-// resolve returns the URLs of the servers at a URL: one for each address of its host. The name of a headless Service
-// has the addresses of all servers, and only the leader answers. A connection to the name would reach any one of them,
-// and perhaps always the same.
+// resolve returns the URLs of the servers at a URL: one for each address of its host. A URL with an IP address is
+// returned as it is. The name of a headless Service has the addresses of all servers, and only the leader answers. A
+// connection to the name would reach any one of the servers, and perhaps always the same.
 func (h *Holder) resolve(ctx context.Context, text string, limit time.Duration) (servers []string, err error) {
 	u, err := url.Parse(text)
 	if err != nil || net.ParseIP(u.Hostname()) != nil {

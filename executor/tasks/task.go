@@ -47,7 +47,7 @@ type task struct {
 	mu            sync.Mutex
 	spec          wire.Task
 	process       *process
-	leaseLost     bool          // it was killed because it had no lease any more
+	leaseLost     bool          // the task was killed because it had no lease any more
 	leaseEnds     time.Duration // the end of an exclusive task's lease, by lease.Now
 	killGrace     time.Duration // the grace of a kill
 	killedAt      time.Time     // when the first kill came that did not drain the task

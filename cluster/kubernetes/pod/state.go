@@ -15,8 +15,8 @@ import (
 
 // These reasons occur only in updates from Kubernetes.
 const (
-	// ReasonDeleted means that the pod was deleted, and not by the scheduler. ReasonDisrupted means that it was
-	// evicted or preempted, or that its node shut down.
+	// ReasonDeleted means that the pod was deleted, by the scheduler or by another client. ReasonDisrupted means that
+	// the cluster ended or rejected the pod: by an eviction or a preemption, or because its node shut down.
 	ReasonDeleted   cluster.Reason = "POD_DELETED"
 	ReasonDisrupted cluster.Reason = "POD_DISRUPTED"
 	// ReasonRefused means that the node rejected the pod. ReasonDeadline means that it ran longer than its template
@@ -29,7 +29,7 @@ const (
 type Circumstances struct {
 	// NotReady is the time since which the pod's node has not been ready; zero if the node is ready.
 	NotReady time.Time
-	// NoNode is set if there is no such node in the API.
+	// NoNode is set if the API has no object for the pod's node.
 	NoNode bool
 	// ProblemFor is how long the problem that StartProblemOf returns has existed.
 	ProblemFor time.Duration
@@ -64,7 +64,7 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		return u, true
 	case !c.NotReady.IsZero():
 		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
-		// A kubelet that receives a pod in one of these states creates no container for it.
+		// A kubelet that receives a pod which is being deleted or has ended creates no container for it.
 		u.KillStored = p.DeletionTimestamp != nil || Ended(p)
 		u.Message = "node " + u.AgentID + " is not ready"
 		return u, true
@@ -171,8 +171,8 @@ func (c Circumstances) mayRun(p *corev1.Pod, shard corev1.ContainerStatus) bool 
 	if c.NotReady.IsZero() || c.NoNode || c.Removed || reportedByKubelet(p, shard.State.Terminated) {
 		return false
 	}
-	return !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == deletionByPodGC
+	return !slices.ContainsFunc(p.Status.Conditions, func(d corev1.PodCondition) bool {
+		return d.Type == corev1.DisruptionTarget && d.Status == corev1.ConditionTrue && d.Reason == deletionByPodGC
 	})
 }
 
@@ -191,7 +191,8 @@ func startUnknown(t *corev1.ContainerStateTerminated) bool {
 }
 
 // isUnknown reports whether it is unknown how a container ended or whether it was started; why explains that. t is nil
-// if the container has no end.
+// if the container has no end. For a container that the runtime could not start, isUnknown returns true even if nothing
+// ran in it; began makes that distinction.
 func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unknown bool) {
 	switch {
 	case t == nil:
