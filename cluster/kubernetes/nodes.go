@@ -114,14 +114,15 @@ func (s *session) nodeGone(name string, a *account) {
 		s.emit(cluster.Failure{AgentID: name, Gone: true})
 	}
 	s.setNotReady(name, a, s.now())
-	s.reportPods(name) // some have ended for sure now
+	s.reportPods(name) // a pod that was marked as failed can no longer run there
 	if a.pods == 0 {
 		delete(s.accounts, name)
 	}
 }
 
-// setNotReady records since when a node is not ready; zero means that the node is ready. If the node becomes ready or
-// stops being ready, setNotReady reports the states of its pods.
+// setNotReady records since when a node is not ready; zero means that the node is ready. It keeps the recorded time of a
+// node that was not ready before. If the node becomes ready or stops being ready, setNotReady reports the states of its
+// pods.
 func (s *session) setNotReady(name string, a *account, notReady time.Time) {
 	changed := a.notReady.IsZero() != notReady.IsZero()
 	if changed {

@@ -69,7 +69,7 @@ type Driver struct {
 	// the last that was tried.
 	next      atomic.Int64
 	zk        *detector              // nil if Masters holds addresses of masters
-	lastTried atomic.Pointer[string] // node of the leader that was tried last; empty if there was none
+	lastTried atomic.Pointer[string] // node of the leader that the last Subscribe tried; empty if it found none
 	opts      Options
 }
 
