@@ -135,8 +135,9 @@ func (r *processRunner) hello(p *process, m pipe.Message) {
 	}
 }
 
-// pipeClosed handles that a process has closed its pipe, usually because it ended. A resident process that still runs then has
-// the kill grace to end by itself. After that the runner ends it, and its run fails, because no answer can arrive.
+// pipeClosed handles that a process has closed its pipe, usually because it ended. A resident process that still runs
+// then has the kill grace to end by itself. After that the runner ends it, and its run fails, because no answer can
+// arrive.
 func (r *processRunner) pipeClosed(p *process) {
 	if p != r.process || !r.resident || r.ending {
 		return

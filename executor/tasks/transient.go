@@ -97,8 +97,8 @@ func wrongRun(m pipe.Message, run string) string {
 	return fmt.Sprintf("a %s of run %q; the present one is %q", m.Type, m.Run, run)
 }
 
-// pipeClosed handles that the process has closed its pipe, usually because it ended. A process that sent a hello and no answer
-// then has the kill grace to end by itself.
+// pipeClosed handles that the process has closed its pipe, usually because it ended. A process that sent a hello and no
+// answer then has the kill grace to end by itself.
 func (t *task) pipeClosed(c *conversation, p *process) {
 	if c.hello && !c.done && c.refused == "" {
 		c.closed = true
@@ -119,8 +119,8 @@ func (t *task) reportExit(exit processExit, c conversation) {
 	status.CompleteTime = exit.At.UTC()
 	status.ExitStatus, status.Signal = exitOf(exit)
 	unsuccessful := c.hello && (!c.done || c.failure != "") // a resident process has not reported success
-	// A kill also closes the process's input. A process that sent a hello may end because of that, before the signal reaches
-	// it.
+	// A kill also closes the process's input. A process that sent a hello may end because of that, before the signal
+	// reaches it.
 	cutOff := exit.Killed || unsuccessful
 	if killReason := t.killReason(); cutOff && killReason != nil {
 		status.Cause = t.lastWords(killReason, c)
