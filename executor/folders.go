@@ -58,8 +58,8 @@ func makeFolder(parent, name string) error {
 	return nil
 }
 
-// allowTraversal allows the account, by its group, to pass through a folder of the executor. It closes the folder to all
-// other users. Without an account it does nothing.
+// allowTraversal allows the account, by its group, to pass through a folder of the executor. It closes the folder to
+// all other users. Without an account it does nothing.
 func allowTraversal(folder string, as *isolation.Account) error {
 	if as == nil {
 		return nil

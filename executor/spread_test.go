@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMakeSpread: makeSpread creates a folder once, with the usual mode, and leaves the flags of its parent as they were.
+// TestMakeSpread: makeSpread creates a folder once, with the usual mode, and leaves the flags of its parent as they
+// were.
 func TestMakeSpread(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()

@@ -78,9 +78,9 @@ type Term interface {
 	// as a user, may for a moment see only a part of a large commit. An external edit at that moment counts as made
 	// after the commit.
 	Commit(ctx context.Context, writes []Write) error
-	// Confirm reads from the registry whether this is still the present term. If it returns nil, no later term had begun
-	// when Confirm was called. The error is ErrTermEnded if this term has ended. Any other error means that the registry
-	// did not answer, so that nothing is known.
+	// Confirm reads from the registry whether this is still the present term. If it returns nil, no later term had
+	// begun when Confirm was called. The error is ErrTermEnded if this term has ended. Any other error means that the
+	// registry did not answer, so that nothing is known.
 	Confirm(ctx context.Context) error
 	// Changed returns a channel of the paths of entries that others may have created, changed or deleted since the
 	// term began: users may edit the entries under /config and /state/disable. A change of an entry's read permission

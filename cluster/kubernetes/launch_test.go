@@ -365,8 +365,8 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: a Launch whose bindings get no answer returns an error that leaves the outcome open. The next session
-// reports the pod that was bound.
+// TestLostAnswers: a Launch whose bindings get no answer returns an error that leaves the outcome open. The next
+// session reports the pod that was bound.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -120,9 +120,9 @@ func (s *session) nodeGone(name string, a *account) {
 	}
 }
 
-// setNotReady records since when a node is not ready; zero means that the node is ready. It keeps the recorded time of a
-// node that was not ready before. If the node becomes ready or stops being ready, setNotReady reports the states of its
-// pods.
+// setNotReady records since when a node is not ready; zero means that the node is ready. It keeps the recorded time of
+// a node that was not ready before. If the node becomes ready or stops being ready, setNotReady reports the states of
+// its pods.
 func (s *session) setNotReady(name string, a *account, notReady time.Time) {
 	changed := a.notReady.IsZero() != notReady.IsZero()
 	if changed {

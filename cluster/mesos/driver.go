@@ -33,10 +33,10 @@ const (
 
 // Options configure how the driver reaches the masters.
 type Options struct {
-	// Masters has one of two forms. "zk://host:port,host:port/mesos" is the ZooKeeper address at which the masters elect
-	// their leader, with "user:password@" before the hosts if ZooKeeper requires it; it may be split at its commas.
-	// Otherwise Masters lists addresses of masters, "http://host:port", in the order in which they are tried. Any
-	// reachable master is enough, because it redirects to the leader.
+	// Masters has one of two forms. "zk://host:port,host:port/mesos" is the ZooKeeper address at which the masters
+	// elect their leader, with "user:password@" before the hosts if ZooKeeper requires it; it may be split at its
+	// commas. Otherwise Masters lists addresses of masters, "http://host:port", in the order in which they are tried.
+	// Any reachable master is enough, because it redirects to the leader.
 	Masters []string
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials

@@ -1,6 +1,6 @@
-// Package lease holds the leases of an executor's exclusive tasks (rule K5). An exclusive task may run only while it has
-// a lease. A Holder asks the scheduler's servers for leases, by HTTP or, if no server answers, by a message through the
-// cluster, and ends each task whose lease is over.
+// Package lease holds the leases of an executor's exclusive tasks (rule K5). An exclusive task may run only while it
+// has a lease. A Holder asks the scheduler's servers for leases, by HTTP or, if no server answers, by a message through
+// the cluster, and ends each task whose lease is over.
 //
 // A lease lasts from the moment at which the Holder asked, by CLOCK_BOOTTIME, which goes on while the machine is
 // suspended. So neither a slow answer nor a change of the wall clock makes it longer. The supervisor process knows the
@@ -37,8 +37,8 @@ type Task struct {
 	Grant lease.Grant
 	// Renewed is called with the end of each new lease, as a time of Now; before the first one the task must not begin.
 	Renewed func(until time.Duration)
-	// End is called once if the task must end, with the reason. late is for how long the lease has been over: the task's
-	// grace must be shorter by that time. It is 0 if the lease ended early: by the scheduler, or after a jump of
+	// End is called once if the task must end, with the reason. late is for how long the lease has been over: the
+	// task's grace must be shorter by that time. It is 0 if the lease ended early: by the scheduler, or after a jump of
 	// the wall clock.
 	End func(why string, late time.Duration)
 }
@@ -198,7 +198,8 @@ func (h *Holder) clocks() (now time.Duration, wall time.Time) {
 	}
 }
 
-// Failed returns why no server has answered the last request over HTTP; nil if a server has answered, or none was asked.
+// Failed returns why no server has answered the last request over HTTP; nil if a server has answered, or none was
+// asked.
 func (h *Holder) Failed() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

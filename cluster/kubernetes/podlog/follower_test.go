@@ -166,8 +166,8 @@ func TestFirstFollowingFails(t *testing.T) {
 	}
 }
 
-// TestDaemonsComeFirst: with a limit of two, two daemons take the places of other pods. These wait, and are followed when
-// other pods are gone.
+// TestDaemonsComeFirst: with a limit of two, two daemons take the places of other pods. These wait, and are followed
+// when other pods are gone.
 func TestDaemonsComeFirst(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 2)
