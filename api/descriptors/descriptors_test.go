@@ -22,6 +22,10 @@ import (
 // childVariable makes the test binary act as the server under test, because limits apply to a whole process.
 const childVariable = "DESCRIPTORS_TEST_CHILD"
 
+// patient is the value of childVariable for a server whose clock stands still. No connection has waited for its client
+// too long then, however slow the machine is.
+const patient = "patient"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) == "" {
 		os.Exit(m.Run())
@@ -42,7 +46,11 @@ func child() error {
 	if err != nil {
 		return err
 	}
-	reserve, err := descriptors.New(reserved, connections, slog.New(slog.NewTextHandler(os.Stderr, nil)), time.Now)
+	now := time.Now
+	if started := time.Now(); os.Getenv(childVariable) == patient {
+		now = func() time.Time { return started }
+	}
+	reserve, err := descriptors.New(reserved, connections, slog.New(slog.NewTextHandler(os.Stderr, nil)), now)
 	if err != nil {
 		return err
 	}
@@ -97,14 +105,15 @@ type server struct {
 	end func() string
 }
 
-func serve(t *testing.T) server {
+// serve starts a server, whose clock stands still if clock is patient, and otherwise goes on ("real").
+func serve(t *testing.T, clock string) server {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `ulimit -Sn 40 && ulimit -Hn 60 && exec "$0"`, exe)
-	cmd.Env = append(os.Environ(), childVariable+"=1")
+	cmd.Env = append(os.Environ(), childVariable+"="+clock)
 	var log strings.Builder
 	cmd.Stderr = &log
 	input, err := cmd.StdinPipe()
@@ -155,7 +164,7 @@ func (s server) ask(t *testing.T, client *http.Client, path string) (string, err
 // reserve has descriptors, and the log says why it is slow.
 func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	s := serve(t, patient)
 	keeping := &http.Client{Transport: &http.Transport{}}
 	defer keeping.CloseIdleConnections()
 	if text, err := s.ask(t, keeping, "/exhaust"); err != nil || !strings.Contains(text, "too many open files") {
@@ -212,7 +221,7 @@ func TestSlowClientsKeepNobodyOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t)
+			s := serve(t, "real")
 			closing := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			hold := func() {
 				for i := range 2 * connections {
