@@ -72,8 +72,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 		"an array":              {"POST", "/api/job/register", `[]`, "", 400, "bad_json", nil},
 		"no UTF-8":              {"POST", "/api/app", "{\"appName\":\"\xff\"}", "", 400, "bad_json", []string{"UTF-8"}},
 		"GBK":                   {"POST", "/api/app", "{\"appName\":\"a\",\"bootstrapScript\":\"\xd6\xd0\xce\xc4\"}", "", 400, "bad_json", []string{"it looks like GB18030", "iconv -f GB18030 -t UTF-8", "charset="}},
-		"UTF-16":                {"POST", "/api/app", "\xff\xfe{\x00}\x00", "", 422, "invalid", []string{`"field":"appName"`}},
-		"a byte order mark":     {"POST", "/api/app", "\ufeff{}", "", 422, "invalid", []string{`"field":"appName"`}},
+		"UTF-16, no fields":     {"POST", "/api/app", "\xff\xfe{\x00}\x00", "", 422, "invalid", []string{`"field":"appName"`}},
+		"byte order mark alone": {"POST", "/api/app", "\ufeff{}", "", 422, "invalid", []string{`"field":"appName"`}},
 		"deep nesting":          {"POST", "/api/app", strings.Repeat(`{"a":`, 20000), "", 400, "bad_json", nil},
 		"broken update":         {"PUT", "/api/app", `{"appName":"my_app",}`, "", 400, "bad_json", nil},
 		"wrong type":            {"POST", "/api/app", doc("0.1,", `"much",`), "", 422, "invalid", []string{`"field":"cpuCount"`}},
@@ -124,10 +124,10 @@ func TestBadInputChangesNothing(t *testing.T) {
 		"trigger object":      {"POST", "/api/job/trigger", `{"jobName":"my_job"}`, "", 400, "bad_name", nil},
 		"trigger with array":  {"POST", "/api/job/my_job/trigger", `[]`, "", 400, "bad_json", nil},
 		"trigger with name":   {"POST", "/api/job/my_job/trigger", `my_job`, "", 400, "bad_json", []string{"line 1, column 1"}},
-		"trigger with fields": {"POST", "/api/job/my_job/trigger", `{"jobparameter":"x","env":{"A":1,"MESOS_A":"1"},"shardingItemParameters":"9=a"}`, "", 422, "invalid", []string{`"field":"jobparameter"`, "jobParameter", `"field":"env.A"`, `"field":"shardingItemParameters"`}},
-		"trigger with rules":  {"POST", "/api/job/my_job/trigger", `{"env":{"MESOS_A":"1"},"shardingItemParameters":"9=a"}`, "", 422, "invalid", []string{`"field":"env.MESOS_A"`, `"field":"shardingItemParameters","value":"9=a"`}},
+		"trigger, bad fields": {"POST", "/api/job/my_job/trigger", `{"jobparameter":"x","env":{"A":1,"MESOS_A":"1"},"shardingItemParameters":"9=a"}`, "", 422, "invalid", []string{`"field":"jobparameter"`, "jobParameter", `"field":"env.A"`, `"field":"shardingItemParameters"`}},
+		"trigger, bad values": {"POST", "/api/job/my_job/trigger", `{"env":{"MESOS_A":"1"},"shardingItemParameters":"9=a"}`, "", 422, "invalid", []string{`"field":"env.MESOS_A"`, `"field":"shardingItemParameters","value":"9=a"`}},
 		"trigger with XML":    {"POST", "/api/job/my_job/trigger", `<x/>`, "Content-Type: application/xml", 415, "content_type_not_supported", nil},
-		"trigger none with":   {"POST", "/api/job/none/trigger", `{"jobParameter":1}`, "", 404, "job_not_found", nil},
+		"trigger unknown":     {"POST", "/api/job/none/trigger", `{"jobParameter":1}`, "", 404, "job_not_found", nil},
 		"trigger broken":      {"POST", "/api/job/trigger", `"my_job`, "", 400, "bad_json", nil},
 		"long key":            {"POST", "/api/job/my_job/trigger", "", "Idempotency-Key: " + strings.Repeat("k", 201), 400, "bad_idempotency_key", nil},
 		"deregister nothing":  {"DELETE", "/api/job/deregister", "", "", 400, "name_missing", nil},
@@ -251,7 +251,7 @@ func TestSchedulerErrors(t *testing.T) {
 	}
 }
 
-// TestSilentScheduler: a request times out, and after a read the client is told to try again.
+// TestSilentScheduler: a request that only reads, and times out, is answered with the code timeout.
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// noNodeName replaces the rules of a cluster that runs pods.
+// noNodeName stands for a cluster's rules of pod templates. It refuses nodeName.
 func noNodeName(template []byte) (bad document.Violations) {
 	if strings.Contains(string(template), "nodeName") {
 		bad = append(bad, document.Violate("podTemplate.spec.nodeName", "n", "can't be set"))
@@ -46,7 +46,7 @@ func TestAppsInImages(t *testing.T) {
 		!strings.Contains(text, "no package to check") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
-	ask("POST", "/api/app?check=true", appInImage)
+	ask("POST", "/api/app?check=true", appInImage) // without a package, it is published unchecked
 	stored := ask("GET", "/api/app/my_app", "")
 	has(stored, "image", `"registry.example/my-job:1"`)
 	has(stored, "imagePullPolicy", `"Always"`)
@@ -89,7 +89,7 @@ func TestAppsInImagesAreRefused(t *testing.T) {
 	}
 }
 
-// The schema for forms and editors has exactly the fields that the server accepts.
+// The schema for forms and editors has podTemplate, and image instead of appURL, only on a cluster that runs pods.
 func TestTheAppsSchemaHasWhatTheServerTakes(t *testing.T) {
 	t.Parallel()
 	for _, pods := range []bool{true, false} {

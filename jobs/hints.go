@@ -26,7 +26,7 @@ func Hints() map[string]document.Hint {
 		"jobExecutorServiceHandlerType": {Enum: []string{"", ConcurrencyCPU, ConcurrencySingle},
 			Description: "How many shards of a daemon an executor runs at once: twice as many as the machine has CPUs, or one. Empty: all."},
 		"jobErrorHandlerType": {Enum: append([]string{""}, errorHandlers()...),
-			Description: "How a failed run is handled, besides counting as failed: it is logged, or not, or people are notified, as props say. Empty: LOG."},
+			Description: "What else happens when a run fails: LOG and THROW log it, IGNORE does not, and the others notify those whom props name. Empty: LOG."},
 		"timeZone":            {Description: "The IANA zone of the cron, such as Asia/Shanghai. Empty: the server's."},
 		"timeoutSeconds":      {Maximum: MaxTimeoutSeconds, Description: "A shard that runs for longer is killed and fails as TIMED_OUT. 0: no limit."},
 		"maxRetries":          {Maximum: MaxRetries, Description: "How often a shard that failed is run again."},

@@ -1,5 +1,5 @@
-// Package description describes the API as an OpenAPI document. It builds the document from the table of routes, the
-// Go types of bodies and answers, and the schemas of documents.
+// Package description describes the API as an OpenAPI document. It builds it from the table of routes, the Go types of
+// bodies and answers, and the schemas of apps and jobs.
 package description
 
 import (
@@ -96,9 +96,9 @@ func (h *Handlers) openAPI(c *gin.Context) {
 	})
 }
 
-// documentSchemas returns the schemas of the bodies that publish, change and trigger apps and jobs. App and Job are
-// the answers of GET /api/schema/app and GET /api/schema/job. In AppChange, JobChange and TriggerSettings fields may
-// be missing or null.
+// documentSchemas returns the schemas of the bodies that publish and change apps and jobs, and that trigger jobs. App
+// and Job are like the answers of GET /api/schema/app and GET /api/schema/job, but App has the fields for all kinds of
+// clusters. In AppChange, JobChange and TriggerSettings fields may be missing or null.
 func documentSchemas() (map[string]openapi.Schema, error) {
 	appSchema, err := plainSchema(app.Schema.JSONSchema("App", app.Hints()))
 	if err != nil {

@@ -76,11 +76,11 @@ func (s *server) killed() bool {
 }
 
 // stop ends the server with everything that it runs, if the server has not ended before. It returns when the server
-// has ended, or when hurry ends, and fails after a minute.
+// has ended, or when hurry ends, and fails after a minute. The caller then kills the server.
 func (s *server) stop(hurry context.Context) error {
 	select {
 	case <-s.exited:
-		return nil // it reported the reason, or was killed
+		return nil // whoever noticed the end has returned its reason, or it was killed
 	default:
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -89,13 +89,13 @@ func (s *server) stop(hurry context.Context) error {
 	select {
 	case <-s.exited:
 		if s.err != nil {
-			return s.explain("the server stopped in disorder")
+			return s.explain(fmt.Sprintf("the server ended with %v", s.err))
 		}
 		return nil
 	case <-hurry.Done():
 		return nil
 	case <-time.After(time.Minute):
-		return s.explain("the server doesn't stop; it is killed")
+		return s.explain("the server has not stopped within a minute")
 	}
 }
 

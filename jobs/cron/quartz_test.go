@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	emptyEntry  = "an empty list entry, which Quartz ignores"
 	eighthField = "more than seven fields, of which Quartz ignores the rest"
-	mark99      = "99, which Quartz uses internally for any value"
+	mark99      = "99, which is Quartz's internal code for a star"
 	afterStar   = "garbage after a star, which Quartz ignores"
 )
 
@@ -144,7 +144,8 @@ func TestAnswersAreQuartzs(t *testing.T) {
 	}
 }
 
-// TestOriginalsDocuments checks expressions that the original's documents contain, although its Quartz refuses them.
+// TestOriginalsDocuments checks expressions that ElasticJob-Cloud's documents contain, although its Quartz refuses
+// them.
 func TestOriginalsDocuments(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
@@ -177,7 +178,7 @@ func TestQuartzsCorners(t *testing.T) {
 		expr, zone, after string
 		want              []string
 	}{
-		// The nearest weekday of the day after the month's last may be inside the month.
+		// June has no 31st: Quartz goes on to July 1, and if that is a Saturday, the nearest weekday is June 30.
 		{"0 0 0 31W 6 ?", "UTC", "2024-01-01T00:00:00Z", []string{"2028-06-30T00:00:00Z"}},
 		{"0 0 0 ? 2 WED#5", "UTC", "2027-01-01T00:00:00Z", []string{"2040-02-29T00:00:00Z"}},
 		{"0 0 0 ? JANUARY MONDAY", "UTC", "2027-01-01T00:00:00Z", []string{"2027-01-04T00:00:00Z"}},

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Step handles events and returns the decision. now is the time by both clocks, and rnd is the source of ids. The
-// caller commits the Writes of the decision, then carries out the rest (see Decision).
+// Step handles events and returns the decision. now is the time by the wall clock and by the term's own clock, and rnd
+// is the source of ids. The caller commits the Writes of the decision, then carries out the rest (see Decision).
 //
 // The order is: events, timers that are due, launches, remaining offers. So a shard that is lost in a step can be
 // placed again in the same step, and an offer is declined only if the step does not use it.
@@ -56,7 +56,8 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	return out
 }
 
-// handle passes an event to the part that it concerns. It ignores events of another session than the open one.
+// handle passes an event to the part that it concerns. Reports of the cluster count only if they come from the open
+// session. The parts check the sessions of all other events themselves.
 func (c *Core) handle(e Event) {
 	switch e := e.(type) {
 	case config.AppChanged, config.JobChanged, config.MarkChanged:
@@ -141,8 +142,8 @@ func (c *Core) applyChange(e Event) {
 	}
 }
 
-// observeIncidents compares the present conditions with those that people were notified of, when that is due. Between
-// two sweeps only reports of the cluster and requests can change the conditions.
+// observeIncidents compares the present conditions with those that people were notified of, when that is due: after
+// each sweep, and earlier after a report of the cluster or a request, because only these change conditions in between.
 func (c *Core) observeIncidents() {
 	if c.attempts.JudgesSilence() && c.incidents.Due() {
 		c.incidents.Observe(c.views.Conditions())

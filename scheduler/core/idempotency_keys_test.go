@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// TestT3ARepeatedKeyWritesWhatItAccepts repeats the key of a trigger in the step that removes its ended execution. The
+// TestT3RepeatedKeyOfARemovedExecution repeats the key of a trigger in the step that removes its ended execution. The
 // answer must still name that execution, also after a restart, until the key expires.
-func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
+func TestT3RepeatedKeyOfARemovedExecution(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.MaxEnded = 1
@@ -32,7 +32,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatalf("the repeated key gave %q, want %q as before", got, id)
 	}
 	if s.core.executions.Get(id) != nil {
-		t.Fatal("the execution runs a second time")
+		t.Fatal("the execution was not removed, or was created again")
 	}
 	s.restart()
 	d = s.step(Request{Token: 4, Event: operator.TriggerRequested{Job: "my_job", Key: "k"}})

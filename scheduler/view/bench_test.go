@@ -31,7 +31,7 @@ func manyRows(b *testing.B, n int) *stage {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	s.perJob = float64(after.HeapAlloc-before.HeapAlloc) / float64(n)
+	s.bytesPerJob = float64(after.HeapAlloc-before.HeapAlloc) / float64(n)
 	return s
 }
 
@@ -101,5 +101,5 @@ func BenchmarkFill(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(s.perJob, "B/job")
+	b.ReportMetric(s.bytesPerJob, "B/job")
 }

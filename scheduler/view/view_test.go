@@ -34,12 +34,12 @@ type stage struct {
 	rnd   uint64
 	last  core.Decision
 	*view.Jobs
-	perJob float64 // memory of the rows, where it was measured
+	bytesPerJob float64 // memory of the rows, which only benchmarks measure
 
-	mu     sync.Mutex
-	core   *core.Core
-	silent error // the error of reads of the core
-	reads  int
+	mu      sync.Mutex
+	core    *core.Core
+	readErr error // the error with which all reads of the core fail
+	reads   int
 }
 
 func (s *stage) Uint64() uint64 { s.rnd++; return s.rnd * 0x9e3779b97f4a7c15 }
@@ -74,10 +74,10 @@ func (s *stage) read(_ context.Context, fn func(*core.Core)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
-	if s.silent == nil {
+	if s.readErr == nil {
 		fn(s.core)
 	}
-	return s.silent
+	return s.readErr
 }
 
 func (s *stage) step(events ...core.Event) {
@@ -168,7 +168,7 @@ func (s *stage) run(job string, state cluster.State) {
 	if l == nil {
 		s.t.Fatalf("%s is not launched", job)
 	}
-	s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true})
+	s.step(core.LaunchAnswered{Session: 1, Seq: l.Seq, OK: true})
 	s.now = s.now.Add(time.Second)
 	task := l.Launch.Tasks[0]
 	s.step(core.ClusterEvent{Session: 1,
@@ -209,8 +209,8 @@ func TestPageFilters(t *testing.T) {
 		{"of a type", view.Query{Type: jobs.Daemon}, ""},
 		{"in states", view.Query{States: []string{"ON_TRIGGER", "NEVER"}}, "Zebra by-hand"},
 		{"by app, then by name", view.Query{Sort: view.ByApp}, "hourly nightly Zebra by-hand"},
-		{"by the next fire, without one last", view.Query{Sort: view.ByNextFire}, "hourly nightly Zebra by-hand"},
-		{"the latest fire first, without one last", view.Query{Sort: view.ByNextFire, Descending: true}, "nightly hourly Zebra by-hand"},
+		{"by the next fire, those without one at the end", view.Query{Sort: view.ByNextFire}, "hourly nightly Zebra by-hand"},
+		{"the latest fire first, those without one at the end", view.Query{Sort: view.ByNextFire, Descending: true}, "nightly hourly Zebra by-hand"},
 		{"the second page", view.Query{Page: 2, PerPage: 3}, "nightly"},
 		{"beyond the last page", view.Query{Page: 9}, ""},
 	} {
@@ -224,11 +224,11 @@ func TestPageFilters(t *testing.T) {
 	p := s.page(view.Query{States: []string{"READY"}})
 	if want := map[string]int{"READY": 2, "ON_TRIGGER": 1, "NEVER": 1}; fmt.Sprint(p.ByState) != fmt.Sprint(want) ||
 		p.Total != 2 {
-		t.Errorf("%d of %v, want 2 of %v, whatever state is asked for", p.Total, p.ByState, want)
+		t.Errorf("%d rows, by state %v; want 2, and all jobs by state %v", p.Total, p.ByState, want)
 	}
 }
 
-// TestRowsFollow: the next reader sees each change, as explain shows it.
+// TestRowsFollow: a page that is read after a step shows what the step has changed.
 func TestRowsFollow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"), aJob("other", "a"))
@@ -286,13 +286,13 @@ func TestUnreadRowsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
 	s.page(view.Query{})
-	s.silent = errors.New("the registry is silent")
+	s.readErr = errors.New("the registry is silent")
 	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "job"}})
 	if _, err := s.Page(t.Context(), explain.All(),
-		view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
+		view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.readErr) {
 		t.Fatalf("%v", err)
 	}
-	s.silent = nil
+	s.readErr = nil
 	if r := s.page(view.Query{}).Rows[0]; r.State != "WAITING" {
 		t.Errorf("%+v", r)
 	}
@@ -321,8 +321,8 @@ func TestOneReadForAPage(t *testing.T) {
 	}
 }
 
-// TestASummaryHasTheSizeOfDocuments: a summary for all apps has the size of their documents, one for some apps has not.
-func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
+// TestASummaryTellsHowLargeDocumentsAre: only a summary for all apps has the size of their documents.
+func TestASummaryTellsHowLargeDocumentsAre(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
 	sum, err := s.Summary(t.Context(), explain.All(), s.now)
@@ -336,9 +336,9 @@ func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
 	}
 }
 
-// TestManySummariesReadTheClusterSeldom: with many readers during changes, not each reader makes the core iterate over
-// everything that runs.
-func TestManySummariesReadTheClusterSeldom(t *testing.T) {
+// TestSummariesShareReads: with many readers during changes, not each reader makes the core iterate over everything
+// that runs.
+func TestSummariesShareReads(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
 	depth := func() int {
@@ -358,7 +358,7 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 		s.step(config.AppChanged{Name: "a", Config: &cfg, Disabled: true})
 		depth()
 	}
-	if n := s.reads - before; n != 10 { // only the rows
+	if n := s.reads - before; n != 10 { // one for each changed row; what else a summary has is read later
 		t.Errorf("%d reads", n)
 	}
 	o, err := s.Overview(t.Context(), explain.All(), s.now)
