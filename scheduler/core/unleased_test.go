@@ -1,15 +1,18 @@
 package core
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // runUnleased runs the shard of an exclusive job on node S1 of a Kubernetes whose pods can't request leases. Then it
@@ -172,5 +175,37 @@ func TestK5AnUnreachableTaskWithoutALeaseIsExplained(t *testing.T) {
 	}
 	if kills := calls[step.CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != l.TaskID {
 		t.Errorf("the task is not killed, and may go on when its node is back: %+v", s.last.Calls)
+	}
+}
+
+// TestK5OfEquallyLongSilencesTheSameIsNamedAlways checks which attempt the overview names if several have blocked a job
+// for equally long: the one with the lowest task id, whatever the order in which attempts are visited.
+func TestK5OfEquallyLongSilencesTheSameIsNamedAlways(t *testing.T) {
+	t.Parallel()
+	s := newStageOfTaskExecutors(t)
+	s.opt.LeaseURLs = nil
+	s.restart()
+	s.app()
+	s.job(func(j *jobs.Config) { exclusive(j); j.ShardingTotalCount, j.CPUCount = 4, 2 })
+	s.trigger()
+	var offers []cluster.Offer
+	for _, node := range []string{"S1", "S2", "S3", "S4"} {
+		offers = append(offers, cluster.Offer{ID: "O" + node, AgentID: node, Hostname: node,
+			Resources: resources.New(2, 1000)})
+	}
+	s.step(s.clusterEvent(cluster.Offers{Offers: offers}))
+	launches, since := s.answerAccepts(), s.now
+	s.reportRunning(launches)
+	for _, l := range launches {
+		s.update(l, cluster.Unreachable, fromMaster(""),
+			func(u *cluster.Update) { u.AgentID, u.UnreachableSince = agentOf(l), since })
+	}
+	s.runFor(2 * time.Minute)
+	lowest := slices.MinFunc(launches, func(a, b cluster.TaskLaunch) int { return strings.Compare(a.TaskID, b.TaskID) })
+	for range 20 {
+		got := s.problemsOf(views.ProblemBlocked)
+		if len(got) != 1 || !strings.Contains(got[0], lowest.TaskID) {
+			t.Fatalf("the overview has %q, want task %s", got, lowest.TaskID)
+		}
 	}
 }

@@ -142,17 +142,19 @@ func (vs *Views) presence(machine string) incidents.Presence {
 
 // blockedJobs returns a condition for each job that can't go on, sorted by name, because an attempt may still run on an
 // agent that does not answer. Either the attempt should have been given up by now and could not be, or it was given up
-// and blocks its shard as an orphan. While most machines are silent, it withholds the conditions of jobs that wait only
-// for attempts with a silent executor.
+// and blocks its shard as an orphan. If several attempts block a job, its condition names the one that has done so for
+// longest, and of those the one with the lowest task id. While most machines are silent, it withholds the conditions of
+// jobs that wait only for attempts with a silent executor.
 func (vs *Views) blockedJobs() (found []incidents.Condition) {
 	most, _, _ := vs.silence.MostSilent()
-	blocked := map[string]incidents.Condition{}
-	add := func(job string, since time.Time, why reason.Reason, withheld bool) {
+	blocked, tasks := map[string]incidents.Condition{}, map[string]string{}
+	add := func(job, task string, since time.Time, why reason.Reason, withheld bool) {
 		c, ok := blocked[job]
 		withheld = withheld && (!ok || c.Withheld)
-		if !ok || since.Before(c.Since) {
+		if !ok || cmp.Or(since.Compare(c.Since), cmp.Compare(task, tasks[job])) < 0 {
 			c = incidents.Condition{Kind: incidents.JobBlocked, Subject: job, Since: since,
 				Why: reason.JobBlocked(job, vs.st.Shown(since), why)}
+			tasks[job] = task
 		}
 		c.Withheld = withheld
 		blocked[job] = c
@@ -163,14 +165,15 @@ func (vs *Views) blockedJobs() (found []incidents.Condition) {
 			continue
 		}
 		if since := s.Unreachable().Add(vs.st.Executions.UnreachableAfter(ref.Exec)); !since.After(vs.st.Now()) {
-			add(ref.Exec.Job(), since, vs.liveReason(s).Or(reason.AgentSilent(s.Agent(), vs.st.Shown(s.Unreachable()))),
+			add(ref.Exec.Job(), s.TaskID(), since,
+				vs.liveReason(s).Or(reason.AgentSilent(s.Agent(), vs.st.Shown(s.Unreachable()))),
 				!most.IsZero() && s.Silent() && !s.Away())
 		}
 	}
 	for _, o := range vs.st.Orphans.AllBlocking() {
 		if waits := vs.waitsForOrphan(&o); !waits.IsZero() {
 			since := slices.MaxFunc([]time.Time{o.Since, o.Away, waits}, time.Time.Compare)
-			add(o.Job, since, vs.orphanReason(&o), false)
+			add(o.Job, o.TaskID, since, vs.orphanReason(&o), false)
 		}
 	}
 	for _, job := range step.SortedKeys(blocked) {
