@@ -134,6 +134,40 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	}
 }
 
+// TestX9ASecondIdleExecutorOfTheSameAppMakesRoom checks that of two idle executors of one app on an agent, one is shut
+// down for shards of the same app that only fit then. There are two because an executor gets no task while an attempt
+// that was given up may run on it.
+func TestX9ASecondIdleExecutorOfTheSameAppMakesRoom(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	first := s.runJobOn("S1", func(*jobs.Config) {})
+	s.reportUnreachable(first)
+	s.runFor(2 * time.Minute)
+	if !isOrphan(s.core, first.TaskID) {
+		t.Fatal("the attempt was not given up")
+	}
+	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other_job" })
+	s.triggerJob("other_job")
+	s.offer("S1", 3, 8192, first.Executor.ID)
+	launches := s.answerAccepts()
+	if len(launches) != 1 || launches[0].Executor.ID == first.Executor.ID {
+		t.Fatalf("launched %+v, want one task on another executor", launches)
+	}
+	s.reportRunning(launches)
+	s.reportFinished(append(launches, first))
+
+	s.job(func(j *jobs.Config) { j.JobName = "big" }) // three shards of 1 CPU
+	s.triggerJob("big")
+	s.offer("S1", 2.5, 8192, first.Executor.ID, launches[0].Executor.ID)
+	s.runFor(2 * time.Second)
+	if s.core.executors.Get(first.Executor.ID).IsClosing() {
+		t.Error("the executor that would get the shards is shut down")
+	}
+	if !s.core.executors.Get(launches[0].Executor.ID).IsClosing() {
+		t.Error("the executor that gets no shards stays")
+	}
+}
+
 // TestX9ALongRetryBackoffKeepsNoExecutor checks that an executor is shut down if the only shard of its app is retried
 // much later, so that other frameworks can use its resources. For an early retry it is kept.
 func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {

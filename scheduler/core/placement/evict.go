@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// evictForDemand closes idle executors of other apps on one agent, if their room lets a shard of one of the first
-// waiting demands fit, or all shards of a gang (rule X9: at once if a waiting shard needs the room). agents are those
-// with offers.
+// evictForDemand closes idle executors on one agent that a waiting demand can't use, if their room lets one of its
+// shards fit, or all shards of a gang (rule X9: at once if a waiting shard needs the room). It does so for one of the
+// first demands. agents are those with offers.
 func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 	free := make(map[string]resources.Amount, len(agents))
 	for _, a := range agents {
@@ -37,10 +37,11 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 			}
 			size, space := d.ExecutorSize, free[agentID]
 			var idle []*executors.Executor
+			own := false // the agent has the executor that would get the shards, as executorFor chooses it
 			for _, x := range pl.st.Executors.On(agentID) {
 				switch {
-				case x.Key() == d.executorKey && pl.st.TakesTasks(x):
-					size = resources.Amount{}
+				case !own && x.Key() == d.executorKey && pl.st.TakesTasks(x):
+					own, size = true, resources.Amount{}
 				case x.Tasks() == 0 && x.Pending() == 0 && !pl.st.Orphans.MayReturn(x.ID()) &&
 					pl.evictable(x, d, waiting[:i]):
 					space = space.Plus(x.Resources())
