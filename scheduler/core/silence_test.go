@@ -247,6 +247,34 @@ func TestE4MassSilenceIsTheLeadersFault(t *testing.T) {
 	}
 }
 
+// TestE4AMasterThatDoesNotKnowTheTasksOfSilentAgents checks that while all agents are silent, attempts that a new master
+// does not know are given up, but not before agents have had ten minutes to register with it.
+func TestE4AMasterThatDoesNotKnowTheTasksOfSilentAgents(t *testing.T) {
+	t.Parallel()
+	b := startBeating(t, 3, func(j *jobs.Config) { j.Failover = true })
+	b.beatFor(time.Minute, b.agents...)
+	b.resubscribe()
+	notKnown := func() {
+		for i, id := range b.agents {
+			b.update(b.launches[i], cluster.Unknown, fromMaster(cluster.ReasonReconciliation),
+				func(u *cluster.Update) { u.AgentID = id })
+		}
+	}
+	notKnown()
+	b.beatFor(9*time.Minute, b.agents...)
+	notKnown()
+	b.beatFor(time.Minute, b.agents...)
+	if agents := b.givenUp(); len(agents) > 0 {
+		t.Fatalf("given up on %v", agents)
+	}
+	b.beatFor(10*time.Second, b.agents...)
+	notKnown()
+	b.beatFor(10*time.Second, b.agents...)
+	if agents := b.givenUp(); !slices.Equal(agents, b.agents) {
+		t.Errorf("given up on %v, want all", agents)
+	}
+}
+
 // TestE4AgentsThatTheClusterHasLostDoNotCount checks that agents that the cluster has lost do not count when most
 // agents are silent, because their silence is no fault of the leader.
 func TestE4AgentsThatTheClusterHasLostDoNotCount(t *testing.T) {

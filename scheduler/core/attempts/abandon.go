@@ -18,7 +18,7 @@ import (
 func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := as.newOrphan(ref)
-	o.Silent = s.Silent() && !s.Away()
+	o.Silent = s.OnlySilent()
 	if s.StuckStaging() {
 		o.Staged = s.Launched()
 	}

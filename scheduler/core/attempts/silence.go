@@ -28,6 +28,9 @@ const (
 	// more machine every giveUpInterval.
 	giveUpInterval = 10 * time.Second
 	giveUpBurst    = 2
+	// registerTime is how long agents have to register with a new master, as by default on Mesos
+	// (--agent_reregister_timeout).
+	registerTime = 10 * time.Minute
 	// minAgentsForMajority is the number of agents with tasks below which a silent majority means nothing.
 	minAgentsForMajority = 3
 )
@@ -208,13 +211,13 @@ func (as *Attempts) MostSilent() (since time.Time, silent, all int) {
 	return as.silence.mostSilent, as.silence.silent, as.silence.all
 }
 
-// mayGiveUp reports whether an unreachable task may be given up. If the cluster does not call its agent unreachable,
-// and only its executor is silent, most agents must be heard, and no more agents than the limits above allow are given
-// up. A yes for another agent counts towards these limits.
+// mayGiveUp reports whether an unreachable task may be given up. If it counts as unreachable only because its executor
+// is silent, most agents must be heard, and no more agents than the limits above allow are given up. A yes for another
+// agent counts towards these limits.
 func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
 	sl, now := &as.silence, as.st.Now()
 	switch {
-	case !s.Silent() || s.Away():
+	case !s.OnlySilent():
 		return true
 	case !sl.mostSilent.IsZero(), !as.canJudgeSilence():
 		return false

@@ -215,7 +215,8 @@ func (as *Attempts) markUnreachable(ref executions.TaskRef, since time.Time) {
 }
 
 // updateUnknown applies the report that the master does not know the task. The task has ended if the master has its
-// agent registered. Otherwise the agent may come back with the task.
+// agent registered. Otherwise the agent may come back with the task. It should have registered with this master after
+// registerTime: then the answer counts like that of a master that calls the agent unreachable.
 func (as *Attempts) updateUnknown(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	if as.st.Agents.Registered(s.Agent()) {
@@ -223,6 +224,9 @@ func (as *Attempts) updateUnknown(ref executions.TaskRef, u cluster.Update) {
 		return
 	}
 	as.markUnreachable(ref, as.st.Now())
+	if as.st.Now().Sub(as.st.Subscription.Began()) >= registerTime {
+		as.st.Executions.MarkUnknown(ref)
+	}
 }
 
 // updateTerminal applies the report that a task has ended. If the report is an answer to reconciliation, it has no

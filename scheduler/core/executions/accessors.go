@@ -147,6 +147,10 @@ func (s *Shard) Need() resources.Amount { return s.rec.Need }
 // NotBefore is when the backoff of a waiting shard ends, in the time of the term; zero without one (rule F8).
 func (s *Shard) NotBefore() time.Time { return s.rec.NotBefore }
 
+// OnlySilent reports whether nothing but the silence of its executor makes an attempt unreachable: the cluster neither
+// calls its agent unreachable nor, once agents have had the time to register, says that it does not know the attempt.
+func (s *Shard) OnlySilent() bool { return s.rec.Silent && !s.rec.Away && !s.rec.unknown }
+
 // Original is the id of the lost task that the present attempt replaces by failover, "" for any other.
 func (s *Shard) Original() string { return s.rec.Original }
 

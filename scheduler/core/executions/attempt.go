@@ -80,6 +80,9 @@ type attempt struct {
 	sentWith int64
 	// reported is set when the cluster reported anything of the task in this session.
 	reported bool
+	// unknown is set when the cluster has said in this session that it does not know the task, and agents had had the
+	// time to register.
+	unknown bool
 	// killSent and killTry determine when a kill is repeated.
 	killSent time.Time
 	killTry  int

@@ -65,7 +65,8 @@ func (es *Set) RecordAnswer(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
 func (es *Set) BeginSession() {
 	for _, ref := range es.tasks {
 		s := ref.Shard()
-		s.rec.reported, s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = false, 0, time.Time{}, 0
+		s.rec.reported, s.rec.unknown = false, false
+		s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = 0, time.Time{}, 0
 	}
 }
 
@@ -78,9 +79,15 @@ func (es *Set) MarkAway(ref TaskRef) {
 	}
 }
 
-// MarkNotAway records that the master no longer calls the agent of an attempt unreachable.
+// MarkUnknown records that the master does not know an attempt, although its agent has had the time to register with
+// this master (rule E4).
+func (es *Set) MarkUnknown(ref TaskRef) { ref.Shard().rec.unknown = true }
+
+// MarkNotAway records that the master knows an attempt, and does not call its agent unreachable any more.
 func (es *Set) MarkNotAway(ref TaskRef) {
-	if s := ref.Shard(); s.rec.Away {
+	s := ref.Shard()
+	s.rec.unknown = false
+	if s.rec.Away {
 		s.rec.Away = false
 		es.markShardChanged(ref.Exec, ref.index)
 	}
@@ -104,7 +111,7 @@ func (es *Set) MarkSilent(ref TaskRef) {
 // now. It stays unreachable if the cluster calls its agent unreachable.
 func (es *Set) MarkHeard(ref TaskRef) (reachable bool) {
 	s := ref.Shard()
-	s.rec.Silent = false
+	s.rec.Silent, s.rec.unknown = false, false
 	if !s.rec.Away {
 		s.rec.Unreachable = time.Time{}
 	}
@@ -128,7 +135,7 @@ func (es *Set) MarkReachable(ref TaskRef) (changed bool) {
 	if s.rec.Unreachable.IsZero() && s.rec.EndUnclear.IsZero() {
 		return false
 	}
-	s.rec.Unreachable, s.rec.Away, s.rec.Silent = time.Time{}, false, false
+	s.rec.Unreachable, s.rec.Away, s.rec.Silent, s.rec.unknown = time.Time{}, false, false, false
 	s.rec.EndUnclear, s.rec.EndState = time.Time{}, ""
 	es.markShardChanged(ref.Exec, ref.index)
 	return true
