@@ -49,8 +49,7 @@ func (w *world) leapClock() {
 		73 * 365 * 24 * time.Hour}[w.leap.rng.IntN(4)]
 	if w.leap.by == 0 {
 		// A cursor from an earlier leap that no leader has taken back yet is not a floor.
-		ahead := slices.ContainsFunc(w.leap.passed, func(p cursor.Span) bool { return p.Contains(w.check.cursor) })
-		if back := w.check.cursor; !ahead && back.Before(w.wall().Add(24*time.Hour)) {
+		if back := w.check.cursor; !w.inLeap(back) && back.Before(w.wall().Add(24*time.Hour)) {
 			w.leap.floor = back
 		}
 	} else {
