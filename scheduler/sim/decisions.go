@@ -31,6 +31,7 @@ type watch struct {
 	// back are the agents that have reported or were on offer since they were last reported as unreachable.
 	back         map[string]bool
 	unorphaned   map[string]bool          // orphans that the present decision removes
+	forgotten    []string                 // tasks that an event of the present step declares ended
 	heard        map[string]time.Duration // when each executor last reported
 	sessionBegan time.Duration
 }
@@ -58,7 +59,7 @@ func (c *checker) checkDecision(l *leader, events []core.Event, d *core.Decision
 	clock := w.wall().Format("15:04:05.000")
 	w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.report.Steps, clock, len(events),
 		shown{events})
-	v.acks = v.acks[:0]
+	v.acks, v.forgotten = v.acks[:0], v.forgotten[:0]
 	for _, e := range events {
 		switch e := e.(type) {
 		case core.SessionBegan:
@@ -74,6 +75,7 @@ func (c *checker) checkDecision(l *leader, events []core.Event, d *core.Decision
 		case core.Request:
 			if forget, ok := e.Event.(operator.ForgetRequested); ok {
 				delete(c.alive, forget.TaskID) // an operator declared that it has ended
+				v.forgotten = append(v.forgotten, forget.TaskID)
 			}
 		case core.ClusterEvent:
 			if e.Session == v.session {
@@ -164,7 +166,8 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 		}
 		// The knowledge of a deposed leader does not count.
 		remembered := c.silentOrphans[e.TaskID] != "" && e.Source == cluster.FromMaster
-		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term && !remembered {
+		kept := c.orphans[e.TaskID] != "" && !slices.Contains(v.forgotten, e.TaskID)
+		if kept && l.term == c.w.store.term && !remembered {
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone &&
