@@ -135,8 +135,9 @@ scene('to delete an app names its jobs, and asks for its name', server, async ({
   await s.app('doomed', 'true')
   await s.job('with-it', 'doomed', {})
   const page = await open('/apps/app/doomed')
-  // The stream of changes may report the deletion before the answer to the request makes the console leave the page.
-  page.problems.expect(/^answer: 404 GET \/api\/(app|job)\//)
+  // The stream of changes may report the deletion before the answer to the request makes the console leave the page, which meanwhile
+  // asks for the app, its jobs and the files of its executors.
+  page.problems.expect(/^answer: 404 GET \/api\/(app|job|operate\/sandbox)/)
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('listitem').last().waitFor()
