@@ -423,3 +423,26 @@ func TestE4AnExecutorIsHeardAgainByTheNextLeader(t *testing.T) {
 		t.Errorf("given up on %v", b.givenUp())
 	}
 }
+
+// TestASilenceNamesTheExecutionsThatWaitForOffers checks that a step which finds the only agent silent, so that its
+// offers are declined, names an execution that waits for offers: it waits for another reason now.
+func TestASilenceNamesTheExecutionsThatWaitForOffers(t *testing.T) {
+	t.Parallel()
+	b := startBeating(t, 1, func(*jobs.Config) {})
+	b.job(func(j *jobs.Config) { j.JobName = "other_job" })
+	id := b.triggerJob("other_job").Replies[0].ExecutionID
+	limit := b.now.Add(time.Minute)
+	for before := b.execution(id).ReasonCode; ; {
+		d := b.stepAfter(time.Second)
+		after := b.execution(id).ReasonCode
+		if after != before && !slices.Contains(d.Changed.Executions, id) {
+			t.Fatalf("the reason changed from %s to %s, but %v is named", before, after, d.Changed)
+		}
+		if before = after; before == "agent_avoided" {
+			return
+		}
+		if b.now.After(limit) {
+			t.Fatalf("the reason is still %s", before)
+		}
+	}
+}

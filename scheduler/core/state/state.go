@@ -101,6 +101,30 @@ func (s *State) Excluded() map[string]reason.Reason {
 	return excluded
 }
 
+// AllAvoided returns why nothing is placed on any registered agent: each is cordoned, in maintenance or silent, so that
+// its offers are declined. It returns the zero Reason if one may be used, or none is registered.
+func (s *State) AllAvoided() reason.Reason {
+	excluded, avoided := s.Excluded(), 0
+	var first reason.Agent
+	var why reason.Reason
+	for _, id := range s.Agents.IDs() {
+		if !s.Agents.Registered(id) {
+			continue
+		}
+		of, found := excluded[id]
+		if !found {
+			return reason.Reason{}
+		}
+		if avoided++; avoided == 1 {
+			first, why = reason.Agent{ID: id, Host: s.Agents.Get(id).Host()}, of
+		}
+	}
+	if avoided == 0 {
+		return reason.Reason{}
+	}
+	return reason.AgentsAvoided(avoided, first, why)
+}
+
 // AppOf returns the app's document that an execution runs with, or will run with; nil if the app is not registered.
 func (s *State) AppOf(e *executions.Execution) *app.Config { return s.Config.AppOf(e).Config() }
 

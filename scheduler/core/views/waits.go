@@ -59,33 +59,9 @@ func (vs *Views) unplacedReason(e *executions.Execution) reason.Reason {
 	case !e.Unplaced().Why.IsZero():
 		return e.Unplaced().Why
 	case vs.placement.Held().Len() == 0:
-		return vs.allAvoided().Or(reason.Of(reason.NothingOffered))
+		return vs.st.AllAvoided().Or(reason.Of(reason.NothingOffered))
 	}
 	return reason.Of(reason.AboutToPlace)
-}
-
-// allAvoided returns why nothing is placed on any registered agent: each is cordoned, in maintenance or silent, so that
-// its offers are declined. It returns the zero Reason if one may be used, or none is registered.
-func (vs *Views) allAvoided() reason.Reason {
-	excluded, avoided := vs.st.Excluded(), 0
-	var first reason.Agent
-	var why reason.Reason
-	for _, id := range vs.st.Agents.IDs() {
-		if !vs.st.Agents.Registered(id) {
-			continue
-		}
-		of, found := excluded[id]
-		if !found {
-			return reason.Reason{}
-		}
-		if avoided++; avoided == 1 {
-			first, why = reason.Agent{ID: id, Host: vs.st.Agents.Get(id).Host()}, of
-		}
-	}
-	if avoided == 0 {
-		return reason.Reason{}
-	}
-	return reason.AgentsAvoided(avoided, first, why)
 }
 
 // noLaunches returns why nothing at all can be launched now; the zero Reason if something can.

@@ -36,9 +36,11 @@ type Watch struct {
 	st        *state.State
 	placement *placement.Placement
 	fires     *fires.Fires
-	// common and nothingHeld are the compared values after the last step.
+	// common, nothingHeld and avoided are the compared values after the last step. avoided is why no agent is used; it is
+	// compared only while no offer is held.
 	common      common
 	nothingHeld bool
+	avoided     reason.Reason
 }
 
 // New returns a Watch that has seen no step.
@@ -67,15 +69,7 @@ func (w *Watch) MarkChanged(writes []registry.Write) {
 	if now := w.currentCommon(); now != w.common {
 		w.common, out.All, out.Cluster = now, true, true
 	}
-	if nothing := w.placement.Held().Len() == 0; nothing != w.nothingHeld {
-		w.nothingHeld, out.Cluster = nothing, true
-		for _, e := range w.st.Executions.Launchable() {
-			// An execution with a reason of its own does not show whether offers are held.
-			if e.Unplaced().Why.IsZero() {
-				w.st.ExecutionChanged(e.ID(), e.Job())
-			}
-		}
-	}
+	w.markOffers()
 	w.markWritten(writes)
 	for _, call := range w.st.Effects().Calls {
 		switch call.(type) {
@@ -85,6 +79,29 @@ func (w *Watch) MarkChanged(writes []registry.Write) {
 	}
 	out.Cluster = out.Cluster || len(out.Executions) > 0 // tasks begin and end on agents
 	w.markWaiting()
+}
+
+// markOffers names the executions that show whether offers are held, and why there are none, if that has changed. Those
+// with a reason of their own show neither.
+func (w *Watch) markOffers() {
+	out := &w.st.Effects().Changed
+	nothing := w.placement.Held().Len() == 0
+	changed := nothing != w.nothingHeld
+	if changed {
+		w.nothingHeld, out.Cluster = nothing, true
+	}
+	if nothing && out.Cluster { // an agent is avoided, or not any more, only by a change of the cluster
+		why := w.st.AllAvoided()
+		changed, w.avoided = changed || why != w.avoided, why
+	}
+	if !changed {
+		return
+	}
+	for _, e := range w.st.Executions.Launchable() {
+		if e.Unplaced().Why.IsZero() {
+			w.st.ExecutionChanged(e.ID(), e.Job())
+		}
+	}
 }
 
 // markWritten names the jobs, executions and apps that the writes of the step change.
