@@ -58,7 +58,7 @@ func (c *checker) checkChanged(l *leader, effects []term.Effect) {
 	for _, what := range now.differs {
 		c.w.fail("lists say what explanations say", "%s", what)
 	}
-	for _, what := range othersNamed(l.core) {
+	for _, what := range c.othersNamed(l.core) {
 		c.w.fail("reasons name other apps by ids only", "%s", what)
 	}
 	if l.views = now; was == nil {

@@ -47,6 +47,9 @@ type record struct {
 			TimeoutSeconds     int  `json:"timeoutSeconds"`
 			KillGraceSeconds   int  `json:"killGraceSeconds"`
 		} `json:"job"`
+		App struct {
+			AppName string `json:"appName"`
+		} `json:"app"`
 	} `json:"settings"`
 	Shards []shardRecord `json:"shards"`
 	Chunks int           `json:"chunks"`
