@@ -332,10 +332,11 @@ func (c *checker) checkHeldForNothing(l *leader, d *core.Decision) {
 	w.fail("no offer is held that nothing needs", "offer %s, held for %s", first, w.now-l.watch.held[first].since)
 }
 
-// checkHeldLong checks that offers are not hoarded (promise 6).
+// checkHeldLong checks that offers are not hoarded (promise 6). The offers of a deposed leader are void.
 func (c *checker) checkHeldLong(l *leader) {
 	w := c.w
-	if w.now-l.lastPause < 10*time.Second || w.now-w.lastJump < 3*time.Minute || l.paused {
+	deposed := l.term != w.store.term
+	if w.now-l.lastPause < 10*time.Second || w.now-w.lastJump < 3*time.Minute || l.paused || deposed {
 		return
 	}
 	limit := w.opt.OfferHold + 8*time.Second // a slow commit may take place in between
