@@ -31,7 +31,7 @@ func byNext(s *cron.Schedule, from time.Time, n int) []int {
 	return counts
 }
 
-func TestPerMinuteIsWhatNextGives(t *testing.T) {
+func TestPerMinuteMatchesNext(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		z := zone(t, rapid.SampledFrom(append([]string{"Africa/Monrovia", "Asia/Pyongyang"}, zoneNames...)).Draw(t,
@@ -46,8 +46,8 @@ func TestPerMinuteIsWhatNextGives(t *testing.T) {
 	})
 }
 
-// TestPerMinuteAtOddTimes checks hours that clock changes skip or repeat, zones whose minutes begin within those of
-// UTC, and the first and last year.
+// TestPerMinuteAtOddTimes checks hours that clock changes skip or repeat, a zone whose minutes do not begin with those
+// of UTC, and the first and last year.
 func TestPerMinuteAtOddTimes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -59,8 +59,8 @@ func (p simpleExpr) matches(at time.Time) bool {
 	return true
 }
 
-// fires reports whether p fires at an instant: the wall time matches, and the clock does not show it again, or p fires
-// in every hour.
+// fires reports whether p fires at an instant. Its wall time must match. If the clock shows this wall time twice, p
+// fires the second time only, unless its hours are "*": then it fires both times.
 func (p simpleExpr) fires(at time.Time) bool {
 	if !p.matches(at) {
 		return false
@@ -133,7 +133,7 @@ func TestNextIsTheFirstInstantAfter(t *testing.T) {
 	})
 }
 
-func TestLatestIsWhatNextGives(t *testing.T) {
+func TestLatestMatchesNext(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		z := zone(t, rapid.SampledFrom(zoneNames).Draw(t, "zone"))
@@ -204,8 +204,8 @@ func TestFarMoments(t *testing.T) {
 	}
 }
 
-// TestLeapYearsEndFarAhead checks the last days of a leap year in the future, for which Go returns wrong zone bounds.
-func TestLeapYearsEndFarAhead(t *testing.T) {
+// TestEndOfFutureLeapYear checks the last days of a leap year in the future, for which Go returns wrong zone bounds.
+func TestEndOfFutureLeapYear(t *testing.T) {
 	t.Parallel()
 	for _, name := range zoneNames {
 		in := zone(t, name)

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // Reasons why an expression that Quartz accepts is refused.
 const (
 	emptyEntry  = "an empty list entry, which Quartz ignores"
-	eighthField = "more than seven fields, of which Quartz ignores the rest"
+	eighthField = "more than seven fields, although Quartz ignores those behind the seventh"
 	mark99      = "99, which is Quartz's internal code for a star"
 	afterStar   = "garbage after a star, which Quartz ignores"
 )
@@ -65,7 +65,7 @@ type quartzRow struct {
 	wantError bool
 }
 
-// quartzTable reads the table.
+// quartzTable reads testdata/fires.tsv.
 func quartzTable(t testing.TB) []quartzRow {
 	t.Helper()
 	text, err := os.ReadFile("testdata/fires.tsv")
@@ -102,7 +102,7 @@ func zone(t interface {
 	return z
 }
 
-func TestAnswersAreQuartzs(t *testing.T) {
+func TestFiresMatchQuartz(t *testing.T) {
 	t.Parallel()
 	rows := quartzTable(t)
 	if len(rows) != 1479 {
@@ -140,7 +140,7 @@ func TestAnswersAreQuartzs(t *testing.T) {
 		})
 	}
 	if len(refusedRows) != len(refusedHere) {
-		t.Errorf("%d exceptions are in the table, want all %d", len(refusedRows), len(refusedHere))
+		t.Errorf("the table contains %d expressions of refusedHere, want all %d", len(refusedRows), len(refusedHere))
 	}
 }
 
@@ -171,8 +171,8 @@ func TestOriginalsDocuments(t *testing.T) {
 	}
 }
 
-// TestQuartzsCorners checks further results of Quartz, which were found by comparing random expressions.
-func TestQuartzsCorners(t *testing.T) {
+// TestQuartzEdgeCases checks further results of Quartz, which were found by comparing random expressions.
+func TestQuartzEdgeCases(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		expr, zone, after string

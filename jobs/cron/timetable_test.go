@@ -129,7 +129,7 @@ func TestTimetableSkip(t *testing.T) {
 	}
 }
 
-func TestTimetableNamesStayAsGiven(t *testing.T) {
+func TestTimetableDoesNotChangeReturnedNames(t *testing.T) {
 	t.Parallel()
 	tt := cron.NewTimetable()
 	minute := mustParse(t, "0 * * * * ?", nil)
@@ -141,10 +141,10 @@ func TestTimetableNamesStayAsGiven(t *testing.T) {
 	tt.Set("aa", minute, noon)
 	_, later, _ := tt.Pop(noon.Add(2 * time.Minute))
 	if diff := cmp.Diff([]string{"a", "b", "c"}, names); diff != "" {
-		t.Errorf("names given before a change (-want +got):\n%s", diff)
+		t.Errorf("names returned before a change (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"a", "aa", "c"}, later); diff != "" {
-		t.Errorf("names given after a change (-want +got):\n%s", diff)
+		t.Errorf("names returned after a change (-want +got):\n%s", diff)
 	}
 }
 
@@ -204,7 +204,7 @@ func (m *model) pop(now time.Time) (at time.Time, names []string, ok bool) {
 	return at, names, true
 }
 
-func TestTimetableIsTheModel(t *testing.T) {
+func TestTimetableMatchesModel(t *testing.T) {
 	t.Parallel()
 	exprs := []string{
 		"0 * * * * ?", "0/30 * * * * ?", "0 0/5 * * * ?", "15,30 0/2 * * * ?", "0 0 13 * * ?", "0 0 0 30 2 ?",

@@ -46,7 +46,7 @@ func TestCursor(t *testing.T) {
 		"a leap and back":                      {[]int{0, 1, 2, to2099, to2099 + 1, 3}, fmt.Sprintf("3 [%d %d]", to2099, to2099+1)},
 		"two leaps, and back after both":       {[]int{0, 1, 49, 50, 99, 100, 2}, "2 [49 50] [99 100]"},
 		"two leaps, and back between them":     {[]int{0, 1, 49, 50, 99, 100, 51}, "51 [99 100]"},
-		"a leap to a clock that was behind":    {[]int{0, 10, 3, 30, 4}, "10 [30 30]"},
+		"a leap of a clock behind the cursor":  {[]int{0, 10, 3, 30, 4}, "10 [30 30]"},
 		"spans that touch become one":          {[]int{0, 1, 49, 52, 2, 52, 55, 3}, "3 [49 55]"},
 		"a span in the past is forgotten":      {append([]int{0, 1, 49, 52, 2}, hourly(3, 54+31*24)...), "797"},
 		"the clock was wrong at the beginning": {[]int{to2099, to2099 + 1, 0}, fmt.Sprintf("0 [%d %d]", to2099, to2099+1)},
@@ -61,7 +61,7 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// hourly returns all hours from from to before to, and then more.
+// hourly returns the hours from from up to, but without, to, followed by more.
 func hourly(from, to int, more ...int) (walls []int) {
 	for hour := from; hour < to; hour++ {
 		walls = append(walls, hour)
@@ -69,9 +69,10 @@ func hourly(from, to int, more ...int) (walls []int) {
 	return append(walls, more...)
 }
 
-// TestTheCursorIsTakenBackToWhereItWas checks that no fire is made twice, whatever the clock does, that the size of
-// the memory is limited, and that encoding does not change it.
-func TestTheCursorIsTakenBackToWhereItWas(t *testing.T) {
+// TestTakeBackToEarlierPositions checks that TakeBack moves the cursor only to positions that it had before, and that
+// no fire is made twice, whatever the clock does. It also checks that the size of the memory is limited, and that
+// encoding does not change it.
+func TestTakeBackToEarlierPositions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var c cursor.Cursor
