@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		name   string
 		change func(*config)
 		field  string // "" for a valid document
-		want   string // in the message; in the notes for a valid document
+		want   string // part of the message; for a valid document, part of its note
 	}{
 		{"quick start", func(*config) {}, "", ""},
 		{"reserved name", func(c *config) { c.JobName = "register" }, "jobName", "is reserved"},
@@ -42,21 +42,21 @@ func TestCheck(t *testing.T) {
 		{"unknown type [D15]", func(c *config) { c.JobExecutionType = "transient" }, "jobExecutionType", "must be TRANSIENT or DAEMON"},
 		{"daemon", func(c *config) { c.JobExecutionType = jobs.Daemon }, "", ""},
 		{"daemon without cron", func(c *config) { c.JobExecutionType, c.Cron = jobs.Daemon, "" }, "cron", "is missing: a job of type DAEMON is fired by its cron"},
-		{"daemon of the past", func(c *config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0 0 0 1 1 ? 2020" }, "", "the shards stay, and do nothing"},
+		{"daemon whose cron is in the past", func(c *config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0 0 0 1 1 ? 2020" }, "", "the shards stay, and do nothing"},
 		{"daemon with a handler", func(c *config) {
 			c.JobExecutionType, c.JobExecutorServiceHandlerType = jobs.Daemon, jobs.ConcurrencyCPU
 		}, "", ""},
 		{"no cron", func(c *config) { c.Cron = "" }, "", "no cron: the job runs on trigger only"},
-		{"cron of the past", func(c *config) { c.Cron = "0 0 0 1 1 ? 2020" }, "", "never fires (again)"},
-		{"cron of a year", func(c *config) { c.Cron = "0 30 2 * * ? 2090" }, "", "is read as seconds 0, minutes 30, hours 2, day of month *, month *, day of week ?, year 2090"},
-		{"cron of no day", func(c *config) { c.Cron = "0 0 0 31 11 ?" }, "", "never fires (again)"},
+		{"cron in the past", func(c *config) { c.Cron = "0 0 0 1 1 ? 2020" }, "", "never fires (again)"},
+		{"cron with a year", func(c *config) { c.Cron = "0 30 2 * * ? 2090" }, "", "is read as seconds 0, minutes 30, hours 2, day of month *, month *, day of week ?, year 2090"},
+		{"cron for a day that does not exist", func(c *config) { c.Cron = "0 0 0 31 11 ?" }, "", "never fires (again)"},
 		{"bad cron", func(c *config) { c.Cron = "0 61 * * * ?" }, "cron", "61"},
 		{"one shard", func(c *config) { c.ShardingTotalCount = 1 }, "", ""},
-		{"maximum of shards", func(c *config) { c.ShardingTotalCount = 10_000 }, "", ""},
+		{"as many shards as allowed", func(c *config) { c.ShardingTotalCount = 10_000 }, "", ""},
 		{"no shards [D15]", func(c *config) { c.ShardingTotalCount = 0 }, "shardingTotalCount", "from 1 to 10000"},
 		{"negative shards", func(c *config) { c.ShardingTotalCount = -3 }, "shardingTotalCount", "from 1 to 10000"},
 		{"too many shards", func(c *config) { c.ShardingTotalCount = 10_001 }, "shardingTotalCount", "from 1 to 10000"},
-		{"wrong count, good parameters", func(c *config) { c.ShardingTotalCount, c.ShardingItemParameters = 0, "0=a" }, "shardingTotalCount", "from 1"},
+		{"wrong count, for which parameters are not checked", func(c *config) { c.ShardingTotalCount, c.ShardingItemParameters = 0, "0=a" }, "shardingTotalCount", "from 1"},
 		{"parameters", func(c *config) { c.ShardingItemParameters = "0=a,1=b" }, "", ""},
 		{"a secret in a request", func(c *config) {
 			c.JobParameter = "https://me:hunter2@host/x"
@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 		{"script with pipe", func(c *config) { c.Props = document.Texts{jobs.PropScript: {Value: "a | b"}} }, "props.script.command.line", "sh -c '…'"},
 		{"zone", func(c *config) { c.TimeZone = "Asia/Shanghai" }, "", ""},
 		{"unknown zone", func(c *config) { c.TimeZone = "Europe/Atlantis" }, "timeZone", "unknown time zone"},
-		{"zone of Lite", func(c *config) { c.TimeZone = "GMT+8:00" }, "timeZone", "Etc/GMT-8"},
+		{"zone as ElasticJob-Lite writes it", func(c *config) { c.TimeZone = "GMT+8:00" }, "timeZone", "Etc/GMT-8"},
 		{"the machine's zone", func(c *config) { c.TimeZone = "Local" }, "timeZone", "leave it out for the server's"},
 		{"zone as a path", func(c *config) { c.TimeZone = "../../etc/passwd" }, "timeZone", "unknown time zone"},
 		{"retries", func(c *config) { c.MaxRetries = 100 }, "", ""},
@@ -138,7 +138,7 @@ func TestCheck(t *testing.T) {
 		{"settings too large for all shards together",
 			func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1200 }, "",
 			"1200 shards are given 61 KiB of jobParameter, env and props each, 71 MiB together, and may be given at most 64 MiB"},
-		{"large settings", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1000 }, "", ""},
+		{"settings just small enough for all shards together", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1000 }, "", ""},
 		{"a long description, and long parameters of single shards", func(c *config) {
 			c.Description, c.ShardingItemParameters, c.ShardingTotalCount = strings.Repeat("x", 200<<10),
 				"1="+strings.Repeat("x", 60<<10), 10_000
@@ -154,7 +154,7 @@ func TestCheck(t *testing.T) {
 			notes = slices.DeleteFunc(notes, func(note string) bool {
 				return strings.Contains(note, sevenFieldsNote) || strings.HasSuffix(note, "year 2020")
 			})
-			if strings.Contains(test.want, "KiB") && test.field == "" {
+			if strings.Contains(test.want, "KiB") && test.field == "" { // a violation of no single field
 				if len(bad) != 1 || !strings.Contains(bad[0].Message, test.want) {
 					t.Errorf("got %v", bad)
 				}
@@ -171,7 +171,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("got %+v, want %s: …%s…", bad, test.field, test.want)
 			}
 			if strings.Contains(bad.Error()+bad[0].Value, "hunter2") {
-				t.Errorf("a value of env is shown: %+v", bad)
+				t.Errorf("a secret is shown: %+v", bad)
 			}
 		})
 	}
@@ -286,7 +286,7 @@ func TestSchedule(t *testing.T) {
 		{"the quick start's seven fields", "0/5 * * * * * ?", "", time.UTC, noon.Add(5 * time.Second)},
 		{"UTC without any zone", "0 0 13 * * ?", "", nil, noon.Add(time.Hour)},
 		{"the server's zone", "0 0 23 * * ?", "", tokyo, noon.Add(2 * time.Hour)},
-		{"its own zone [D25]", "0 0 20 * * ?", "America/Sao_Paulo", tokyo, noon.Add(11 * time.Hour)},
+		{"the job's own zone [D25]", "0 0 20 * * ?", "America/Sao_Paulo", tokyo, noon.Add(11 * time.Hour)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

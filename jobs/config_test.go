@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// sevenFieldsNote is a part of the note about how the cron of quickStart is read.
+// sevenFieldsNote is part of the note that says how the seven fields of quickStart's cron are read.
 const sevenFieldsNote = "has seven fields and is read as seconds 0/5, minutes *, hours *, day of month *, month *, day of week *, year ?, which is any year"
 
 const quickStart = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`

@@ -32,8 +32,8 @@ func violationOf[C any](t *testing.T, schema *document.Schema[C], valid C, field
 	return ""
 }
 
-// checkJSONSchema checks that the JSON Schema of a kind of document is true: every field exists with its type and
-// default, values at its limits are accepted, and values beyond them are refused.
+// checkJSONSchema checks that the JSON Schema of a kind of document says what check accepts: every field exists with
+// its type and default, values at its limits are accepted, and values beyond them are refused.
 func checkJSONSchema[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C,
 	check func(C) document.Violations) {
 	t.Helper()
@@ -125,7 +125,7 @@ func checkJSONSchema[C any](t *testing.T, schema *document.Schema[C], hints map[
 	}
 }
 
-func TestTheJobsSchemaIsTrue(t *testing.T) {
+func TestJobSchemaMatchesCheck(t *testing.T) {
 	t.Parallel()
 	valid := jobs.Default()
 	valid.AppName, valid.JobExecutionType, valid.ShardingTotalCount, valid.CPUCount, valid.MemoryMB, valid.Cron = "a",
@@ -143,7 +143,7 @@ func TestTheJobsSchemaIsTrue(t *testing.T) {
 	}
 }
 
-func TestTheAppsSchemaIsTrue(t *testing.T) {
+func TestAppSchemaMatchesCheck(t *testing.T) {
 	t.Parallel()
 	valid := app.Default()
 	valid.AppURL, valid.BootstrapScript = "http://h/p.tgz", "bin/start.sh"

@@ -79,7 +79,7 @@ func TestLenientJobs(t *testing.T) {
 			want: func(c *jobs.Config) { c.TimeZone = "Etc/GMT-8" }, notes: []string{"is read as Etc/GMT-8"}},
 		"amounts below the minimum": {change: func(c *jobs.Config) { c.CPUCount = 0 },
 			want: func(c *jobs.Config) { c.CPUCount = 0.001 }, notes: []string{"cpuCount 0 is read as 0.001"}},
-		"a command that no shell reads": {change: func(c *jobs.Config) { c.Props = propsOf("script.command.line", `run.sh --re "a b" x;y $HOME`) },
+		"shell syntax in a command that runs without a shell": {change: func(c *jobs.Config) { c.Props = propsOf("script.command.line", `run.sh --re "a b" x;y $HOME`) },
 			want:  func(c *jobs.Config) { c.Props = propsOf("script.command.line", `run.sh --re 'a b' 'x;y' '$HOME'`) },
 			notes: []string{"passed to the program"}},
 		"an HTTP job as the original reads it": {change: func(c *jobs.Config) {
@@ -124,16 +124,16 @@ func TestLenientJobs(t *testing.T) {
 func TestLenientJobsThatCannotRun(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*jobs.Config){
-		"no shards":             func(c *jobs.Config) { c.ShardingTotalCount = 0 },
-		"a wrong cron":          func(c *jobs.Config) { c.Cron = "hourly" },
-		"an unknown zone":       func(c *jobs.Config) { c.TimeZone = "GMT+25" },
-		"parameters of no item": func(c *jobs.Config) { c.ShardingItemParameters = "a=b" },
-		"a parameter alone":     func(c *jobs.Config) { c.ShardingItemParameters = "0=a,b" },
-		"no type":               func(c *jobs.Config) { c.JobExecutionType = "SOMETIMES" },
-		"no resources":          func(c *jobs.Config) { c.CPUCount, c.MemoryMB = 0, 0 },
-		"an open quote":         func(c *jobs.Config) { c.Props = propsOf("script.command.line", "run.sh 'a") },
-		"no method":             func(c *jobs.Config) { c.Props = propsOf("http.uri", "http://example.com/") },
-		"a daemon without cron": func(c *jobs.Config) { c.JobExecutionType, c.Cron = jobs.Daemon, "" },
+		"no shards":                 func(c *jobs.Config) { c.ShardingTotalCount = 0 },
+		"a wrong cron":              func(c *jobs.Config) { c.Cron = "hourly" },
+		"an unknown zone":           func(c *jobs.Config) { c.TimeZone = "GMT+25" },
+		"an item that is no number": func(c *jobs.Config) { c.ShardingItemParameters = "a=b" },
+		"an entry without an item":  func(c *jobs.Config) { c.ShardingItemParameters = "0=a,b" },
+		"an unknown type":           func(c *jobs.Config) { c.JobExecutionType = "SOMETIMES" },
+		"no resources":              func(c *jobs.Config) { c.CPUCount, c.MemoryMB = 0, 0 },
+		"an open quote":             func(c *jobs.Config) { c.Props = propsOf("script.command.line", "run.sh 'a") },
+		"no method":                 func(c *jobs.Config) { c.Props = propsOf("http.uri", "http://example.com/") },
+		"a daemon without cron":     func(c *jobs.Config) { c.JobExecutionType, c.Cron = jobs.Daemon, "" },
 	} {
 		c := stored()
 		change(&c)

@@ -102,7 +102,7 @@ func TestOverridesAreChecked(t *testing.T) {
 	}
 	if bad := (jobs.Overrides{Env: longEnv(7)}).Check(manyShards); len(bad) != 1 ||
 		!strings.Contains(bad[0].Message, "200 shards are given 42") {
-		t.Errorf("for all shards of a job with many: %v", bad)
+		t.Errorf("for a job with many shards: %v", bad)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 type props = map[string]string
 
-// with returns the properties base with more, which are pairs of a name and a value.
+// with returns a copy of base to which more, pairs of a name and a value, is added.
 func with(base props, more ...string) props {
 	all := maps.Clone(base)
 	for i := 0; i < len(more); i += 2 {
@@ -42,7 +42,7 @@ func without(base props, name string) props {
 const token = "hunter2-token"
 
 var (
-	// The minimal properties of some families.
+	// The smallest sets of properties that Check accepts, for some families.
 	web   = props{"http.url": "https://h/x", "http.method": "GET"}
 	email = props{"email.host": "mail.example.com", "email.port": "465", "email.username": "me",
 		"email.password": token,
@@ -61,10 +61,10 @@ func TestProps(t *testing.T) {
 		props   props
 		want    []string // "field: part of the message", in the order of the violations, or "note: part"
 	}{
-		{"a job's own", "", props{"a": "b\n", "https.url": "x", "emails": "y"}, nil},
-		{"unknown, near", "", props{"script.comand.line": "x", "script.command.line": "y"}, []string{"script.comand.line: did you mean script.command.line?"}},
-		{"unknown, far", "", props{"streaming.zzzzz": "x"}, []string{"streaming.zzzzz: unknown property; known are streaming.process"}},
-		{"of no name", "", props{"webhook.": token}, []string{"webhook.: unknown property", "note: webhook.* have no effect without jobErrorHandlerType WEBHOOK"}},
+		{"properties of the job's program", "", props{"a": "b\n", "https.url": "x", "emails": "y"}, nil},
+		{"unknown, similar to a known one", "", props{"script.comand.line": "x", "script.command.line": "y"}, []string{"script.comand.line: did you mean script.command.line?"}},
+		{"unknown, similar to none", "", props{"streaming.zzzzz": "x"}, []string{"streaming.zzzzz: unknown property; known are streaming.process"}},
+		{"a prefix without a name", "", props{"webhook.": token}, []string{"webhook.: unknown property", "note: webhook.* have no effect without jobErrorHandlerType WEBHOOK"}},
 		{"script and HTTP", "", with(web, "script.command.line", "x"), []string{"script.command.line: a job is one of them"}},
 		{"HTTP", "", web, nil},
 		{"HTTP by the original's key", "", props{"http.uri": "http://h:80", "http.method": "post", "http.data": "a\nb"}, nil},
@@ -104,16 +104,16 @@ func TestProps(t *testing.T) {
 			with(email, "email.to", "a@b.c, D <d@e.f>", "email.cc", "a@b.c,d@e.f", "email.bcc", "a@b.c",
 				"email.useSsl", "false",
 				"email.ssl.trust", "*", "email.debug", "true", "email.subject", "作业失败"), nil},
-		{"mail, nobody", "EMAIL", nil, []string{"email.host: required", "email.port: required", "email.username: required", "email.password: required", "email.from: required", "email.to: required"}},
-		{"mail, no secret", "EMAIL", with(email, "email.username", "", "email.password", ""), nil},
+		{"mail without properties", "EMAIL", nil, []string{"email.host: required", "email.port: required", "email.username: required", "email.password: required", "email.from: required", "email.to: required"}},
+		{"mail without a login", "EMAIL", with(email, "email.username", "", "email.password", ""), nil},
 		{"mail, all wrong", "EMAIL", with(email, "email.cc", "x", "email.from", "a@b.c, d@e.f", "email.host",
 			"smtp://x", "email.port", "-1", "email.subject", "a\nb", "email.to", "", "email.useSsl", "1"),
 			[]string{"email.cc: must be mail addresses", "email.from: must be a mail address",
 				"email.host: without a port or a scheme", "email.port: should be integer, from 1 to 65535",
 				"email.subject: line breaks", "email.to: is empty", "email.useSsl: true or false"}},
 		{"mail, password with a break", "EMAIL", with(email, "email.password", token+"\n"), []string{"email.password: must not hold line breaks"}},
-		{"mail of another handler", "LOG", email, []string{"note: the properties email.* have no effect without jobErrorHandlerType EMAIL"}},
-		{"some mail of no handler", "", props{"email.host": "h"}, []string{"note: the properties email.* have no effect"}},
+		{"mail properties with another handler", "LOG", email, []string{"note: the properties email.* have no effect without jobErrorHandlerType EMAIL"}},
+		{"a mail property without a handler", "", props{"email.host": "h"}, []string{"note: the properties email.* have no effect"}},
 		{"WeChat", "WECHAT", wechat, nil},
 		{"WeChat without a webhook", "WECHAT", props{"wechat.readTimeoutMilliseconds": "30000"}, []string{"wechat.webhook: required"}},
 		{"WeChat, too slow", "WECHAT", with(wechat, "wechat.readTimeoutMilliseconds", "30001"), []string{"wechat.readTimeoutMilliseconds: should be integer, from 1 to 30000"}},
@@ -184,8 +184,8 @@ func TestContextArgument(t *testing.T) {
 	}
 }
 
-// TestSecretsAreHiddenAndKept checks that secrets of properties are hidden, that an answer that is sent back keeps
-// them, and that new secrets replace them.
+// TestSecretsAreHiddenAndKept checks that answers hide the secrets of properties, that they are kept if a client sends
+// such an answer back, and that new secrets replace them.
 func TestSecretsAreHiddenAndKept(t *testing.T) {
 	t.Parallel()
 	all := props{"own": token, "http.url": "https://h/x?a=b"}

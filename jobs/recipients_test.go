@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestDecodeRecipients: the file has an error handler that notifies, and its properties; everything else is refused.
+// TestDecodeRecipients checks that the file must contain an error handler that notifies, may contain its properties,
+// and that everything else is refused without a secret in the error.
 func TestDecodeRecipients(t *testing.T) {
 	t.Parallel()
 	for text, wrong := range map[string]string{

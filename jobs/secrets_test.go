@@ -124,8 +124,8 @@ func TestSecretHeaders(t *testing.T) {
 	}
 }
 
-// TestSecretsAreKept checks that an answer that is sent back keeps the secrets, and that neither a removed mark nor
-// another address in a text reveals them.
+// TestSecretsAreKept checks that secrets are kept if a client sends back an answer that hides them, and that a client
+// cannot reveal them by removing a mark or by changing an address in a text.
 func TestSecretsAreKept(t *testing.T) {
 	t.Parallel()
 	c := withSecrets()
@@ -230,7 +230,7 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 		"the recipients":             {prop("email.to", "c@example.com"), nil, ""},
 		"the handler":                {func(c *jobs.Config) { c.JobErrorHandlerType = jobs.HandlerWebhook }, nil, ""},
 		"the mail server":            {prop("email.host", "mail.evil.example"), []string{"props.email.password"}, "props.email.host"},
-		"its port":                   {prop("email.port", "25"), []string{"props.email.password"}, "props.email.port"},
+		"the mail server's port":     {prop("email.port", "25"), []string{"props.email.password"}, "props.email.port"},
 		"mail without TLS":           {prop("email.useSsl", "false"), []string{"props.email.password"}, "props.email.useSsl"},
 		"mail without the TLS field": {without("email.useSsl"), []string{"props.email.password"}, "props.email.useSsl"},
 		"trusted certificates":       {prop("email.ssl.trust", "*"), []string{"props.email.password"}, "props.email.ssl.trust"},
@@ -238,7 +238,7 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 		"the webhook":                {prop("webhook.url", "https://h/other"), []string{"props.webhook.secret"}, "props.webhook.url"},
 		"the robot":                  {prop("dingtalk.webhook", "https://evil/robot"), []string{"props.dingtalk.secret"}, "props.dingtalk.webhook"},
 		"the request's address":      {prop("http.url", "http://evil/"), append([]string{"props.http.data"}, parameters...), "props.http.url"},
-		"its other name":             {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
+		"that address as http.uri":   {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
 		"the app":                    {func(c *jobs.Config) { c.AppName = "theirs" }, ofExecutors, "appName"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 			}
 			slices.Sort(test.notKept)
 			if !slices.Equal(fields, test.notKept) {
-				t.Errorf("refused are %q, want %q", fields, test.notKept)
+				t.Errorf("%q are refused, want %q", fields, test.notKept)
 			}
 			for _, field := range test.notKept {
 				if text, _ := json.Marshal(kept.Props); field == "props.email.password" &&
