@@ -23,7 +23,8 @@ export function namesOf(hosts) {
   }))
 }
 
-// After so many milliseconds an agent that was not found is looked for again: a new leader learns of agents only by their offers.
+// The directory looks for an agent that it did not find again after this time in milliseconds, because a new leader learns of agents
+// only from their offers.
 const missingFor = 60_000
 
 /**
@@ -39,7 +40,7 @@ export function directory(read, now = Date.now) {
   let missing = new Map()
   let wanted = new Set()
   let reading = false
-  let user = 0
+  let users = 0 // how often another user has logged in
   /** @param {Named[]} agents */
   function add(agents) {
     const news = agents.filter((a) => a.hostname && hosts.get(a.id) !== a.hostname)
@@ -50,12 +51,12 @@ export function directory(read, now = Date.now) {
   async function readMissing() {
     if (reading || wanted.size === 0) return
     reading = true
-    const [of, asked] = [user, wanted]
+    const [before, asked] = [users, wanted]
     wanted = new Set()
     /** @type {Named[]} */
     const found = await read().catch(() => []) // after an error, agents are named by their ids
     reading = false
-    if (of === user) {
+    if (before === users) { // otherwise the answer is that for a former user
       add(found)
       for (const id of asked) if (!hosts.has(id)) missing.set(id, now())
     }
@@ -65,7 +66,7 @@ export function directory(read, now = Date.now) {
     names,
     add,
     /**
-     * nameOf returns the name of an agent, or until that is known its hostname, if the caller has it, or its id.
+     * nameOf returns the name of an agent. Until that is known, it returns the hostname that the caller gives, or otherwise the id.
      * @param {string} id
      * @param {string} [hostname]
      */
@@ -80,7 +81,7 @@ export function directory(read, now = Date.now) {
     },
     /** forget removes all names. It is called when another user has logged in, who may see fewer agents. */
     forget() {
-      user++
+      users++
       hosts = new Map()
       missing = new Map()
       wanted = new Set()

@@ -4,7 +4,7 @@ import { signal } from './signal.js'
 
 /** @typedef {{field: string, value: string, message: string}} Violation */
 
-/** ApiError is an error that the server answered, or means that there was no answer (status 0). */
+/** ApiError is an error that the server answered. Its status is 0 if there was no answer. */
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -22,7 +22,7 @@ export class ApiError extends Error {
   }
 }
 
-/** loginNeeded is true while the server answers 401, because nobody is logged in or the login has ended. */
+/** loginNeeded is true while the server answers 401, because the user has not logged in or the login has ended. */
 export const loginNeeded = signal(false)
 
 /**
@@ -46,7 +46,7 @@ export async function call(request, how = {}) {
 }
 
 /**
- * bodyOf reads an answer's body. If the connection ends meanwhile, it throws the error for no answer.
+ * bodyOf reads an answer's body. If the connection ends meanwhile, it throws the same error as if there was no answer.
  * @param {Response} answer
  * @param {'json' | 'text' | 'arrayBuffer'} as
  * @param {AbortSignal} [signal]

@@ -22,8 +22,8 @@ export function same(a, b) {
 
 /**
  * differences lists the fields that differ, in the order of the later document. Nested fields are named like `props.name`. With
- * `onlyChanges`, the documents hold only what has changed, as those of the audit do. A secret that is in both has then changed,
- * and is listed as `hidden`.
+ * `onlyChanges`, the documents hold only the fields that have changed, as those of the audit do. Therefore a masked secret that is
+ * the same in both has changed as well, and is listed as `hidden`.
  * @param {unknown} before
  * @param {unknown} after
  * @param {{onlyChanges?: boolean}} [how]

@@ -20,8 +20,8 @@ export function changeOf(before, after, nameField) {
 }
 
 /**
- * rebased applies the changes from `base` to `mine` to `theirs` instead. `both` are the fields that both sides have changed to
- * different values; those of `mine` win.
+ * rebased applies to the document `theirs` the changes by which `mine` differs from `base`. `both` are the fields that both sides
+ * have changed to different values; those of `mine` win.
  * @param {Doc} base
  * @param {Doc} theirs
  * @param {Doc} mine
@@ -51,8 +51,8 @@ export function getField(doc, field) {
 }
 
 /**
- * withField returns a document with another value of a field. The value undefined removes the field, and also its map if that is
- * empty then. The entries of maps are texts, so a number or boolean is converted.
+ * withField returns a document with another value of a field. The value undefined removes the field, and also its map if that
+ * becomes empty. The entries of maps are texts, so a number or boolean is converted.
  * @param {Doc} doc
  * @param {string} field
  * @param {unknown} value

@@ -1,5 +1,5 @@
-// The stream of events. It is read by fetch, because EventSource hides the answer's status and the heartbeats, without which a
-// dead connection is not noticed.
+// The stream of events. It is read by fetch, because EventSource hides the answer's status and the heartbeats. A missing heartbeat
+// is the only sign of a dead connection.
 import { send } from './api.js'
 
 /** @typedef {{event: string, data: any}} Event an event and its parsed JSON; for a comment, event is '' */

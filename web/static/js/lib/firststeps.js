@@ -5,9 +5,9 @@ import { seg } from './api.js'
 /** @typedef {{name: 'publish' | 'register' | 'trigger', done: boolean, requests: Request[]}} Step */
 
 /**
- * stepsOf returns the steps to the first run, each with the requests that take it with the built-in example. A step that is done
- * has no requests. Neither has any step if the example is not known, for example because the user may not publish it. The app of
- * the example may exist already, for example after a job of it was deleted.
+ * stepsOf returns the steps to the first run, each with the requests that do it with the built-in example. The step publish has no
+ * requests if the example's app exists already, for example after its job was deleted. No step has requests while the example is not
+ * known, for example because the user may not publish it.
  * @param {{app?: any, jobs?: any[]} | undefined} example the answer to GET /api/example
  * @param {{appName: string}[] | undefined} apps the existing apps
  * @returns {Step[]}

@@ -37,9 +37,9 @@ export async function readPart(task, query, signal) {
  * @typedef {'open' | 'ended' | 'lost' | 'gone'} FollowState
  * @typedef {object} Follower
  * @property {() => number} at returns the offset of the next output
- * @property {(bytes: Uint8Array) => void} take
- * @property {(at: number) => void} restart says that the next output has another offset: the job has emptied the file, or output was dropped
- * @property {(state: FollowState, error: Error | null) => void} become
+ * @property {(bytes: Uint8Array) => void} take receives the next output
+ * @property {(at: number) => void} restart receives another offset of the next output, if the file was emptied or output was dropped
+ * @property {(state: FollowState, error: Error | null) => void} become receives each new state, and the error that led to it
  */
 
 /** every is the delay in milliseconds before the next request, once all existing output has been read. */
@@ -55,7 +55,7 @@ const every = 1000
 export function follow(task, stream, follower) {
   const abort = new AbortController()
   let tries = 0
-  let resting = false
+  let resting = false // whether polling has stopped because the page is hidden
   /** @type {FollowState | ''} */
   let state = ''
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -95,14 +95,14 @@ export function follow(task, stream, follower) {
     if (emptied || (behind && part.bytes.length)) return 0
     return behind || part.live ? every : null
   }
-  const look = () => {
+  const resume = () => {
     if (resting) void run()
   }
-  document.addEventListener('visibilitychange', look)
+  document.addEventListener('visibilitychange', resume)
   void run()
   return () => {
     clearTimeout(timer)
     abort.abort()
-    document.removeEventListener('visibilitychange', look)
+    document.removeEventListener('visibilitychange', resume)
   }
 }

@@ -4,7 +4,7 @@ import htm from '../../vendor/htm.js'
 import { within } from './base.js'
 
 /**
- * element is h with links whose href is a path of the server.
+ * element is h, but takes a link's href as a path of the server.
  * @param {any} type @param {any} props @param {any[]} children
  */
 const element = (type, props, ...children) => h(type, type === 'a' && typeof props?.href === 'string' ? { ...props, href: within(props.href) } : props, ...children)

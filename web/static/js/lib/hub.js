@@ -15,7 +15,7 @@ import { delayOf, pause } from './retry.js'
  * @property {Connection} [connection]
  * @property {Change} [changed]
  * @property {any} [summary]
- * @property {true} [refused] nobody is logged in
+ * @property {true} [refused] the server refused the stream, because the user is not logged in
  * @property {true} [session] another tab joined on behalf of another user than that of the stream
  */
 
@@ -43,15 +43,15 @@ export class Hub {
     this.wait = wait
     /** @type {Set<Port>} */
     this.members = new Set()
-    /** The user for whom the stream was opened. It contains only what this user may see. */
+    /** The user for whom the stream was opened, which contains only what this user may see. */
     this.person = ''
-    /** @type {any} the newest one, null before the first */
+    /** @type {any} the newest summary; null before the first */
     this.summary = null
     /** @type {Connection} */
     this.connection = { state: 'connecting', since: Date.now() }
     /** @type {AbortController | null} ends the stream and its retries */
     this.stream = null
-    /** Aborted to cancel linger. */
+    /** Cancels linger when it is aborted. */
     this.empty = new AbortController()
   }
 

@@ -32,7 +32,7 @@ const joinTimeout = 5000
 const silenceTimeout = 30_000
 
 const url = new URL('../worker.js', import.meta.url).href
-/** The only script that a page may run as a worker: the trusted types policy ignores its argument. */
+// The trusted types policy ignores its argument, so that a page can run no other script as a worker.
 const { trustedTypes } = /** @type {any} */ (globalThis)
 const script = trustedTypes?.createPolicy('worker', { createScriptURL: () => url }).createScriptURL('') ?? url
 

@@ -56,7 +56,7 @@ export function merged(outputs, most = 100_000) {
 }
 
 /**
- * inLots splits a list into lots of 100, for Lines.
+ * inLots splits lines into lots of 100, the form in which Lines takes them.
  * @template L
  * @param {L[]} lines
  */

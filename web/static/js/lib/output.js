@@ -13,7 +13,7 @@ const maxLineBytes = 4 << 20 // a longer line is split
 
 /** Output is the loaded part of one stream. Each change creates new blocks and increases version. */
 export class Output {
-  /** @param {{most?: number, maxLines?: number}} [bounds] */
+  /** @param {{most?: number, maxLines?: number}} [bounds] the maximum numbers of bytes and of lines */
   constructor({ most = 8 << 20, maxLines = 100_000 } = {}) {
     this.most = most
     this.maxLines = maxLines
@@ -52,7 +52,7 @@ export class Output {
     const end = wholeEnd(all)
     this.rest = all.slice(end)
     const last = this.blocks.at(-1)?.lines.at(-1)
-    const open = last && !last.whole ? last : null
+    const open = last && !last.whole ? last : null // the line that the bytes continue
     const begin = open ? open.at + open.bytes : this.to - all.length
     const lines = inLines(all.subarray(0, end), begin, arrived)
     if (open && lines.length) {
@@ -64,12 +64,15 @@ export class Output {
       }
       this.dropLast()
     }
-    styleOn(lines, this.blocks.at(-1)?.lines.at(-1) ?? null)
+    setStyles(lines, this.blocks.at(-1)?.lines.at(-1) ?? null)
     this.addLast(lines)
     this.version++
   }
 
-  /** prepend adds the bytes before the first line. It skips a line whose beginning is missing, unless there is no other. @param {Uint8Array} bytes */
+  /**
+   * prepend adds the bytes before the first line. It skips their first line if its beginning is missing, unless they have no other.
+   * @param {Uint8Array} bytes
+   */
   prepend(bytes) {
     if (!bytes.length) return
     const offset = this.from - bytes.length
@@ -92,7 +95,7 @@ export class Output {
         last.whole = true
       }
     }
-    styleOn(lines, null)
+    setStyles(lines, null)
     this.from = offset + skip
     const blocks = []
     for (let i = lines.length; i > 0; i -= blockLines) blocks.unshift(this.block(lines.slice(Math.max(0, i - blockLines), i)))
@@ -181,17 +184,21 @@ function inLines(bytes, offset, arrived) {
   return lines
 }
 
-/** styleOn sets the style with which each line begins, which is the one with which the previous line ends. @param {Line[]} lines @param {Line | null} before */
-function styleOn(lines, before) {
-  let style = before ? ends(before) : null
+/**
+ * setStyles sets the style with which each line begins, which is the one with which the previous line ends.
+ * @param {Line[]} lines
+ * @param {Line | null} before
+ */
+function setStyles(lines, before) {
+  let style = before ? styleAfter(before) : null
   for (const l of lines) {
     l.style = style
-    style = ends(l)
+    style = styleAfter(l)
   }
 }
 
-/** @param {Line} line */
-const ends = (line) => (line.text.includes('\x1b') ? segments(line.text, line.style).style : line.style)
+/** styleAfter returns the style with which a line ends. @param {Line} line */
+const styleAfter = (line) => (line.text.includes('\x1b') ? segments(line.text, line.style).style : line.style)
 
 /** @param {Uint8Array} a @param {Uint8Array} b */
 function joined(a, b) {

@@ -22,7 +22,8 @@ const t = texts(
 const worded = ['FAILING', 'WAITING', 'LATE', 'AGENT_UNREACHABLE', 'NOT_SUBSCRIBED', 'FAULTY', 'START_FAILURES', 'MISSED', 'UNNOTIFIED', 'DAEMON_SILENT', 'MOST_SILENT', 'BLOCKED', 'CORDONED']
 
 /**
- * sentenceOf describes a problem. If there are no words for its kind, as for the server's own warnings, that is the server's message.
+ * sentenceOf describes a problem. If the console has no words for its kind, as for the server's own warnings, it returns the server's
+ * message.
  * @param {Problem} p
  */
 export function sentenceOf(p) {
@@ -32,13 +33,13 @@ export function sentenceOf(p) {
 }
 
 /**
- * idOf identifies a problem, and stays the same as long as the problem lasts. It does not contain since, which may change while a
- * daemon fails, and no numbers of the server's warnings, which may count.
+ * idOf identifies a problem, and stays the same as long as the problem lasts. It contains neither since, which may change while a
+ * daemon fails, nor the numbers in the server's warnings, which may grow.
  * @param {Problem} p
  */
 export const idOf = (p) => [p.kind, p.job, p.app, p.agent, p.path, worded.includes(p.kind) ? '' : p.message.replace(/\d+/g, '#')].join('|')
 
-// The ids of the dismissed problems.
+/** dismissed holds the ids of the dismissed problems. */
 export const dismissed = remembered('dismissed', /** @type {string[]} */ ([]), /** @type {(v: unknown) => v is string[]} */ ((v) => Array.isArray(v) && v.every((id) => typeof id === 'string')))
 
 const maxDismissed = 500
@@ -63,7 +64,7 @@ export function forgetEnded(problems, total) {
 }
 
 /**
- * worstOf returns the first problem that was not dismissed. Problems are sorted, so that is the worst.
+ * worstOf returns the first problem that was not dismissed, which is the worst, because problems are sorted.
  * @param {Problem[]} problems
  * @param {string[]} without
  */

@@ -35,7 +35,7 @@ export class Reader {
     this.busy = false
     /** When loading last failed, in milliseconds. */
     this.failed = 0
-    /** How often in a row starting has failed. */
+    /** How often start has failed since it last succeeded. */
     this.tries = 0
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined
@@ -85,7 +85,7 @@ export class Reader {
     })
   }
 
-  /** newer loads the output after the loaded part, unless that is followed. */
+  /** newer loads the output after the loaded part, unless the reader follows it already. */
   async newer() {
     if (this.busy || this.state !== 'ready' || this.unfollow || this.following !== 'off' || Date.now() < this.failed + 5000) return
     await this.guarded(async (signal) => {
@@ -122,6 +122,7 @@ export class Reader {
     this.changed = () => {}
   }
 
+  /** attach follows the output if its end is loaded. */
   attach() {
     if (this.state !== 'ready' || this.unfollow || this.output.to < this.size || this.abort.signal.aborted) return
     this.following = 'open'
@@ -179,6 +180,7 @@ export class Reader {
     this.changed()
   }
 
+  /** tell calls flush in the next frame. */
   tell() {
     if (document.hidden) { // a hidden page has no frames
       this.flush()

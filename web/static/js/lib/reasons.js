@@ -14,8 +14,8 @@ export const messageOf = (/** @type {Answer} */ of) => said(of?.message, of?.mes
 export const noteOf = (/** @type {Answer} */ of) => said(of?.note, of?.noteCode, of?.noteArgs)
 
 /**
- * shortReasonOf returns the reason of a run for narrow places, as elasticjob run list does. If the process wrote an exception or
- * ended with an exit status, that is the shard and the last line that says why. Otherwise it is the whole reason.
+ * shortReasonOf returns the reason of a run for narrow places, as elasticjob run list does. If the process ended with an exit status
+ * and wrote output, that is the shard and the last exception in the output, or else its last line. Otherwise it is the whole reason.
  * @param {Answer} of
  */
 export function shortReasonOf(of) {
@@ -79,7 +79,8 @@ function fill(templates, code, args = {}) {
 }
 
 /**
- * taskToForget returns the task for whose end something waits. An operator who knows that it has ended can confirm that.
+ * taskToForget returns the task that may still run according to a reason to wait; undefined for other reasons. An operator who knows
+ * that the task has ended can confirm that.
  * @param {{reasonCode?: string, reasonArgs?: Args}} why
  * @returns {string | undefined}
  */

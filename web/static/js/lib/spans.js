@@ -20,7 +20,7 @@ import { causeOf, reasonOf } from './reasons.js'
  * @property {'wait' | 'start' | 'run'} kind
  * @property {number} from
  * @property {number} to
- * @property {string} reason for what the shard waited
+ * @property {string} reason why the shard waited
  * @property {Attempt} [attempt]
  */
 
@@ -33,7 +33,7 @@ const over = ['FINISHED', 'FAILED', 'KILLED']
 /** isOver reports whether an execution in this state has ended. */
 export const isOver = (/** @type {string} */ state) => over.includes(state)
 
-/** isFailover reports whether a task replaced a lost one, which its id says. */
+/** isFailover reports, from a task's id, whether the task replaced a lost one. */
 export const isFailover = (/** @type {string} */ taskId) => taskId.split('@-@')[2] === 'FAILOVER'
 
 /** hasEarlier reports whether any shard had an attempt before its current one. */
@@ -78,14 +78,14 @@ export function attemptsOf(execution, rows) {
   const byShard = new Map(execution.shards.map((/** @type {any} */ s) => [s.item, []]))
   const moment = (/** @type {Attempt} */ a) => a.launched ?? a.began ?? a.ended ?? Infinity
   for (const one of [...tasks.values()].sort((a, b) => moment(a) - moment(b) || a.order - b.order)) byShard.get(one.item)?.push(one)
-  for (const of of byShard.values()) of.forEach((a, i) => (a.attempt ||= i + 1))
+  for (const attempts of byShard.values()) attempts.forEach((a, i) => (a.attempt ||= i + 1))
   return byShard
 }
 
 /**
  * spansOf returns an execution as rows of bars. The bars of a live execution extend to `now`.
  * @param {any} execution
- * @param {any[]} rows of the history, of all its attempts
+ * @param {any[]} rows the rows of the history about its attempts
  * @param {any[]} waiting the waiting shards with their reasons, from explain
  * @param {number} now
  * @returns {Spans}

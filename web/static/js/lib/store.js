@@ -54,7 +54,7 @@ export function followTheme() {
   dark.addEventListener('change', apply)
   theme.follow(apply)
   apply()
-  const speak = () => void (document.documentElement.lang = language.get() === 'zh' ? 'zh-CN' : 'en')
-  language.follow(speak)
-  speak()
+  const applyLanguage = () => void (document.documentElement.lang = language.get() === 'zh' ? 'zh-CN' : 'en')
+  language.follow(applyLanguage)
+  applyLanguage()
 }

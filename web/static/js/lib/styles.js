@@ -2,20 +2,20 @@
 import { delayOf } from './retry.js'
 
 /**
- * retryStyles loads the page's stylesheets again that have failed. It need not wait, because scripts run only when all stylesheets were
- * loaded or have failed.
+ * retryStyles retries the page's stylesheets that failed to load. None is still loading, because scripts run only after every
+ * stylesheet was loaded or has failed.
  */
 export function retryStyles() {
   for (const link of document.querySelectorAll('link[rel="stylesheet"]')) {
-    if (link instanceof HTMLLinkElement && !isThere(link)) mend(link, 1)
+    if (link instanceof HTMLLinkElement && !isLoaded(link)) retry(link, 1)
   }
 }
 
 /**
- * isThere reports whether a stylesheet was loaded. For one that was not, Chromium has a sheet whose rules cannot be read.
+ * isLoaded reports whether a stylesheet was loaded. For one that was not, Chromium has a sheet whose rules cannot be read.
  * @param {HTMLLinkElement} link
  */
-function isThere(link) {
+function isLoaded(link) {
   try {
     return Boolean(link.sheet?.cssRules)
   } catch {
@@ -27,10 +27,10 @@ function isThere(link) {
  * @param {HTMLLinkElement} link
  * @param {number} tries
  */
-function mend(link, tries) {
+function retry(link, tries) {
   setTimeout(() => {
     const next = /** @type {HTMLLinkElement} */ (link.cloneNode())
-    next.addEventListener('error', () => mend(next, tries + 1))
+    next.addEventListener('error', () => retry(next, tries + 1))
     link.replaceWith(next)
   }, delayOf(tries))
 }

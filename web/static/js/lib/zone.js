@@ -2,7 +2,7 @@
 import { signal, useSignal } from './signal.js'
 import { zone } from './store.js'
 
-/** serverZone is the zone of jobs that name none, from the leader; '' while it is not known, or if it has no name. */
+/** serverZone is the leader's zone, which applies to jobs that name none. It is '' while it is not known, or if it has no name. */
 export const serverZone = signal('')
 
 /**
