@@ -81,8 +81,8 @@ export default function App({ app }) {
 }
 
 /**
- * switching returns the action that disables or enables an app. If jobs of the app run, the user must confirm a disable, and is told
- * what is killed.
+ * switching returns the action that disables or enables an app. Before an app with running jobs is disabled, a dialog says what is
+ * killed, and the user must confirm.
  * @param {string} app
  * @param {boolean} isOff
  * @param {import('../pieces/jobtable.js').JobPage} [jobs]
@@ -98,7 +98,7 @@ function switching(app, isOff, jobs) {
 }
 
 /**
- * deletion returns the action that deletes an app. The user is asked first, with the names of the jobs that are deleted as well.
+ * deletion returns the action that deletes an app. A dialog first names the jobs that are deleted with it, and the user must confirm.
  * @param {string} app
  * @param {import('../pieces/jobtable.js').JobPage} [jobs]
  * @returns {import('../pieces/act.js').Act}

@@ -91,8 +91,7 @@ function useAnchor(ready) {
 }
 
 /**
- * Subscription shows the leader's subscription to the cluster. On Kubernetes there is no master: its id is then that of the leader's
- * own session.
+ * Subscription shows the leader's subscription to the cluster. It shows no master on Kubernetes, which has none.
  * @param {{of: any, pods: boolean | undefined}} props
  */
 function Subscription({ of: c, pods }) {

@@ -34,11 +34,11 @@ const t = texts(
 )
 
 /**
- * earlier reads the rows of all attempts in the history, at most 2,000.
+ * readAttempts reads the rows of all attempts in the history, at most 2,000.
  * @param {string} path
  * @param {AbortSignal} signal
  */
-async function earlier(path, signal) {
+async function readAttempts(path, signal) {
   const rows = []
   for (let next = ''; ; ) {
     const page = await get(next ? `${path}&after=${encodeURIComponent(next)}` : path, signal)
@@ -58,7 +58,7 @@ export default function Execution({ execution: id }) {
   const job = useResource(e ? `/api/job/jobs/${seg(e.jobName)}` : null)
   const waits = e && !isOver(e.state) && (e.state === 'WAITING' || e.shards.some((/** @type {any} */ s) => s.state === 'WAITING'))
   const explain = useResource(waits ? `/api/job/${seg(e.jobName)}/explain` : null, { on: mine, every: 5000 })
-  const past = useResource(e && e.source !== 'DAEMON' && hasEarlier(e) ? withQuery('/api/job/events/executions', { executionId: id, per_page: 500, sort: 'startTime', order: 'ASC' }) : null, { on: mine, gap: 2000, read: earlier })
+  const past = useResource(e && e.source !== 'DAEMON' && hasEarlier(e) ? withQuery('/api/job/events/executions', { executionId: id, per_page: 500, sort: 'startTime', order: 'ASC' }) : null, { on: mine, gap: 2000, read: readAttempts })
   const step = (/** @type {'before' | 'after'} */ which) => async () => {
     if (!e) return
     try {
@@ -93,7 +93,7 @@ const Ticking = (/** @type {any} */ props) => html`<${Drawn} ...${props} now=${u
 /** @param {{execution: any, rows: any[], waiting: any[], job: any, reload: () => void, now: number}} props */
 function Drawn({ execution: e, rows, waiting, job, reload, now }) {
   const [query, setQuery] = useQuery()
-  const until = e.shards.length > 200 ? Math.floor(now / 5000) * 5000 : now // with very many shards, only every 5 s
+  const until = e.shards.length > 200 ? Math.floor(now / 5000) * 5000 : now // with many shards, the time lines grow only every 5 s
   const spans = useMemo(() => spansOf(e, rows, waiting, until), [e, rows, waiting, until])
   const begins = spans.shards.flatMap((s) => s.attempts.map((a) => a.began ?? Infinity))
   const began = begins.reduce((a, b) => Math.min(a, b), Infinity)

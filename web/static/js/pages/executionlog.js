@@ -31,7 +31,7 @@ const t = texts(
 /** @typedef {{item: number, state: string, taskId: string, agent: string}} Shard */
 
 const ended = new Set(['FINISHED', 'FAILED', 'KILLED', 'TIMED_OUT', 'LOST'])
-const most = { side: 4, merged: 16 }
+const most = { side: 4, merged: 16 } // shards at once, by view
 
 /** @param {{execution: string}} props */
 export default function ExecutionLog({ execution }) {
@@ -72,14 +72,19 @@ function inOrder(shards) {
 /** @param {string} text */
 const numbersIn = (text) => new Set((text.match(/\d+/g) ?? []).map(Number))
 
-/** @param {Shard[]} shards @param {string | undefined} wanted @param {number} most */
+/**
+ * chosenOf returns the shards whose numbers the address contains, or without any the first ones of inOrder; at most `most`.
+ * @param {Shard[]} shards
+ * @param {string | undefined} wanted
+ * @param {number} most
+ */
 function chosenOf(shards, wanted, most) {
   const items = numbersIn(wanted ?? '')
   const some = shards.filter((s) => items.has(s.item))
   return (some.length ? some : inOrder(shards)).slice(0, most).sort((a, b) => a.item - b.item)
 }
 
-const chipsMost = 60
+const maxChips = 60
 
 /** @param {{shards: Shard[], chosen: Shard[], most: number}} props */
 function Choice({ shards, chosen, most }) {
@@ -91,8 +96,8 @@ function Choice({ shards, chosen, most }) {
     choose(next)
   }
   const full = on.size >= most
-  const many = shards.length > chipsMost
-  const chips = many ? [...new Set([...chosen, ...inOrder(shards)])].slice(0, chipsMost).sort((a, b) => a.item - b.item) : shards
+  const many = shards.length > maxChips
+  const chips = many ? [...new Set([...chosen, ...inOrder(shards)])].slice(0, maxChips).sort((a, b) => a.item - b.item) : shards
   return html`<div class="chips" role="group" aria-label=${t('shards')}>
     ${many && html`<input class="input numbers" aria-label=${t('numbers')} placeholder=${t('numbers')} value=${[...on].join(', ')} onChange=${(/** @type {any} */ e) => choose(numbersIn(e.target.value))} />`}
     ${chips.map((s) => html`<button key=${s.item} type="button" class="chip" aria-pressed=${on.has(s.item)} disabled=${full && !on.has(s.item)} onClick=${() => toggle(s.item)}>${s.item} <${State} of=${s.state} bare /></button>`)}

@@ -1,5 +1,4 @@
-// The reason why something waits. If it waits for the end of a task on an agent that is away, the user can confirm that the task
-// has ended.
+// Shows why a shard waits. If it waits until a task that may still run has ended, the user can confirm that the task has ended.
 import { html } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { reasonOf, taskToForget } from '../lib/reasons.js'

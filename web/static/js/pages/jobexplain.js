@@ -20,7 +20,8 @@ const t = texts(
   },
 )
 
-const said = ['DISABLED', 'APP_DISABLED', 'PAUSED', 'SHUTTING_DOWN', 'ON_TRIGGER', 'NEVER', 'FAULTY']
+// The states that have a sentence of their own.
+const describedStates = ['DISABLED', 'APP_DISABLED', 'PAUSED', 'SHUTTING_DOWN', 'ON_TRIGGER', 'NEVER', 'FAULTY']
 
 /** @param {{explain: any, app: string, jobZone: string}} props */
 export function Explain({ explain: e, app, jobZone }) {
@@ -29,11 +30,11 @@ export function Explain({ explain: e, app, jobZone }) {
   const ended = groupBy(/** @type {any[]} */ (e.ended ?? []), (s) => `${s.executionId} ${s.state} ${s.reason}`)
   const failed = e.lastRun?.state === 'FAILED' ? e.lastRun : null
   return html`<section class="box" style=${{ minHeight: '88px' }}><h2>${t('title')}</h2><ul class="explain">
-    ${said.includes(e.state) && html`<li><${State} of=${e.state} /><div>${t(/** @type {any} */ (e.state))}</div></li>`}
+    ${describedStates.includes(e.state) && html`<li><${State} of=${e.state} /><div>${t(/** @type {any} */ (e.state))}</div></li>`}
     ${waiting.map((of) => html`<${Group} key=${`w${of[0].executionId}${of[0].reason}`} state="WAITING" of=${of}><${Reason} of=${of[0]} app=${app} /></${Group}>`)}
     ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}${of[0].reason ?? ''}`} state=${of[0].state} of=${of}>${of[0].reason && html`<div>${reasonOf(of[0])}</div>`}<${Progress} of=${of} /></${Group}>`)}
     ${ended.map((of) => html`<${Group} key=${`e${of[0].executionId}${of[0].state}${of[0].reason}`} state=${of[0].state} of=${of}><pre class="cause">${reasonOf(of[0])}</pre></${Group}>`)}
-    ${!waiting.length && !running.length && !said.includes(e.state) && html`<li class="muted">${t('quiet')}</li>`}
+    ${!waiting.length && !running.length && !describedStates.includes(e.state) && html`<li class="muted">${t('quiet')}</li>`}
     ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} jobZone=${jobZone} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${reasonOf(failed)}</pre></div></li>`}
     ${e.droppedFires && html`<${Fires} text=${t('dropped', { n: e.droppedFires.count })} of=${e.droppedFires} jobZone=${jobZone} />`}
     ${e.missedFires && html`<${Fires} text=${t('missed', { n: e.missedFires.count })} of=${e.missedFires} jobZone=${jobZone} />`}
@@ -50,9 +51,9 @@ function Progress({ of }) {
   const known = of.filter((r) => r.progress)
   if (!known.length) return null
   const message = of.length === 1 ? known[0].progress.message : known.find((r) => r.progress.notice)?.progress.message
-  const said = known.filter((r) => !r.progress.notice)
-  if (!said.length) return html`<div class="small muted">${message}</div>`
-  const mean = said.reduce((sum, r) => sum + r.progress.fraction, 0) / of.length
+  const withFraction = known.filter((r) => !r.progress.notice)
+  if (!withFraction.length) return html`<div class="small muted">${message}</div>`
+  const mean = withFraction.reduce((sum, r) => sum + r.progress.fraction, 0) / of.length
   return html`<div class="progress"><span class="meter" aria-hidden="true"><span style=${{ width: `${100 * mean}%` }}></span></span><span class="small muted">${percent(Math.round(mean * 100) / 100)}${message ? ` · ${message}` : ''}</span></div>`
 }
 

@@ -77,7 +77,8 @@ function Cards({ explain, statistics, jobZone }) {
 }
 
 /**
- * Durations draws the durations of runs. For each run it also draws the median and the 95th percentile of the last 20 until then.
+ * Durations draws the durations of runs. For each run it also draws the median and the 95th percentile of the finished runs among the
+ * last 20 up to this one.
  * @param {{runs: import('../pieces/strip.js').Column[], jobZone: string}} props
  */
 function Durations({ runs, jobZone }) {

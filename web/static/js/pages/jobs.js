@@ -29,7 +29,7 @@ const order = ['RUNNING', 'WAITING', 'READY', 'ON_TRIGGER', 'PAUSED', 'SHUTTING_
 const failedStates = 'FAILED'
 
 /**
- * SearchField calls onSearch with its text when the user has not typed for 150 ms.
+ * SearchField calls onSearch with its text once the user has not typed for 150 ms.
  * @param {{value: string, label: string, onSearch: (text: string) => void}} props
  */
 export function SearchField({ value, label, onSearch }) {
@@ -97,12 +97,12 @@ export default function Jobs() {
 export function StateChips({ byState, chosen, onChange, children }) {
   const shown = order.filter((s) => byState[s] || chosen.includes(s))
   const total = Object.values(byState).reduce((sum, n) => sum + n, 0)
-  const turn = (/** @type {string} */ s) => onChange(chosen.includes(s) ? chosen.filter((c) => c !== s) : [...chosen, s])
+  const toggle = (/** @type {string} */ s) => onChange(chosen.includes(s) ? chosen.filter((c) => c !== s) : [...chosen, s])
   return html`<div class="chips" role="group" aria-label=${t('states')}>
     <button type="button" class="chip" aria-pressed=${chosen.length === 0} onClick=${() => onChange([])}>${t('all')} ${total.toLocaleString()}</button>
     ${shown.map((s) => {
       const [style, mark] = lookOf(s)
-      return html`<button key=${s} type="button" class="chip" aria-pressed=${chosen.includes(s)} onClick=${() => turn(s)}><span class=${`mark s-${style}`} aria-hidden="true">${mark}</span>${stateWord(s)} ${(byState[s] ?? 0).toLocaleString()}</button>`
+      return html`<button key=${s} type="button" class="chip" aria-pressed=${chosen.includes(s)} onClick=${() => toggle(s)}><span class=${`mark s-${style}`} aria-hidden="true">${mark}</span>${stateWord(s)} ${(byState[s] ?? 0).toLocaleString()}</button>`
     })}${children}
   </div>`
 }

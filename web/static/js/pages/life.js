@@ -32,11 +32,11 @@ export function Life({ life, note, jobZone }) {
 }
 
 /**
- * said returns the message of an event. The message of an end begins with the state, and that of a wait of several shards with their
- * number. These beginnings are not part of the reason.
+ * messageIn returns the message of an event in the user's language. The message of an ENDED event begins with the state, and that of a
+ * WAITING event of several shards with their number. The event's code does not cover these beginnings.
  * @param {any} m
  */
-function said(m) {
+function messageIn(m) {
   if (m.kind === 'FIRED') return sourceWord(m.message)
   const [, before, because] = m.message.match({ ENDED: /^(\w+): (.*)$/s, WAITING: /^(\d+) shards: (.*)$/s }[/** @type {string} */ (m.kind)] ?? /^$/) ?? []
   if (!because) return messageOf(m) || m.reason
@@ -49,7 +49,7 @@ function List({ life, jobZone }) {
   return html`<div class=${`table-box${life.length > 40 ? ' life' : ''}`} tabindex="0" role="region" aria-label=${t('title')}><table class="table" aria-label=${t('title')}>
     <thead><tr><th scope="col">${t('time')}</th><th scope="col" class="num">${t('after')}</th><th scope="col">${t('what')}</th><th scope="col" class="num">${t('shard')}</th><th scope="col">${t('message')}</th></tr></thead>
     <tbody>${life.map((m, i) => {
-      const message = said(m)
+      const message = messageIn(m)
       return html`<tr key=${i}><td class="nowrap">${moment(m.time, zone, { millis: true })}</td><td class="num">${m.afterMillis == null ? '' : `+${duration(m.afterMillis)}`}</td>
         <td>${m.kind === 'TASK_STAGING' ? t('STAGING') : steps.includes(m.kind) ? t(m.kind) : html`<${State} of=${m.kind} bare />`}</td><td class="num">${m.item ?? ''}</td><td title=${message}><span class="cut fill wide">${message}</span></td></tr>`
     })}</tbody>

@@ -24,11 +24,11 @@ export const wrapLines = remembered('wrap', false, (v) => typeof v === 'boolean'
 const streams = ['stdout', 'stderr']
 
 /**
- * withoutHistory reads from the history. If there is no history, it returns nothing.
+ * rowsOrNone reads rows of the history. It returns none if a retry cannot help, for example because the server has no history.
  * @param {string} path
  * @param {AbortSignal} signal
  */
-async function withoutHistory(path, signal) {
+async function rowsOrNone(path, signal) {
   try {
     return await get(path, signal)
   } catch (e) {
@@ -38,7 +38,7 @@ async function withoutHistory(path, signal) {
 }
 
 /**
- * taskParts returns the parts of a task's id.
+ * taskParts returns the job and the shard in a task's id.
  * @param {string} task
  */
 export function taskParts(task) {
@@ -55,7 +55,7 @@ export default function TaskLog({ task }) {
   const at = /^\d+$/.test(query.at ?? '') ? Number(query.at) : null
   const reader = useReader(task, stream, at)
   const { job, item } = taskParts(task)
-  const known = useResource(withQuery('/api/job/events/executions', { jobName: job, taskId: task, per_page: 1 }), { read: withoutHistory })
+  const known = useResource(withQuery('/api/job/events/executions', { jobName: job, taskId: task, per_page: 1 }), { read: rowsOrNone })
   const execution = known.data?.rows[0]?.executionId
   const linkTo = (/** @type {number} */ n) => queryWith({ at: n })
   const crumbs = [{ to: '/jobs', text: t('jobs') }, { to: link.job(job), text: job }, ...(execution ? [{ to: link.execution(execution), text: execution }] : [])]

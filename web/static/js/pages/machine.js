@@ -1,4 +1,4 @@
-// Machines that are cordoned, so that no new tasks are placed on them, that drain or that are dead.
+// Cordoned machines, on which no new tasks are placed. Machines that are draining or were declared dead are cordoned as well.
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
 import { moment } from '../lib/format.js'

@@ -38,12 +38,12 @@ export default function Overview() {
   const [query, setQuery] = useQuery()
   const range = ['hour', 'day', 'week'].includes(query.range) ? query.range : 'hour'
   const s = newer ?? all?.summary
-  const [taught, setTaught] = useState(false)
+  const [firstStepsReady, setFirstStepsReady] = useState(false)
   const nothing = s && Object.values(s.jobs).every((/** @type {any} */ n) => n === 0)
   // A part is shown only when the parts above it have their final height, so that it does not move.
-  const settled = all && (!nothing || taught)
+  const settled = all && (!nothing || firstStepsReady)
   return html`<${Page} title=${t('title')}>
-    ${nothing && html`<${FirstSteps} of="overview" onReady=${() => setTaught(true)} />`}
+    ${nothing && html`<${FirstSteps} of="overview" onReady=${() => setFirstStepsReady(true)} />`}
     ${!all && failure && html`<${Failure} ...${failure} />`}
     <div class="stack" aria-busy=${!settled && !failure} style=${{ visibility: settled ? 'visible' : 'hidden' }}>
       ${!(nothing && all?.problems.length === 0) && html`<${ProblemList} problems=${all?.problems} total=${all?.problemsTotal} />`}

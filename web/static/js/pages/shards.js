@@ -1,4 +1,4 @@
-// The shards of an execution, and the outcome of each of their tasks.
+// The shards of an execution, with the attempts of each and their outcomes.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { useAgentNames } from '../lib/agents.js'
 import { seg } from '../lib/api.js'
