@@ -19,7 +19,7 @@ const t = texts(
   { title: 'API', console: '控制台', search: '搜索 API', none: '没有匹配的接口。', schemas: '数据结构', groups: '分组', other: 'English', count: '{n} 个接口', file: 'openapi.json', skip: '跳到内容' },
 )
 
-/** Docs is the page, or the way to log in. */
+/** Docs draws the page, or the login while no user is logged in. */
 export function Docs() {
   const who = useSignal(session)
   const login = useSignal(loginNeeded)

@@ -60,33 +60,33 @@ const Unknown = () => html`<${Page} title=${t('unknown')}><p>${t('unknownHelp')}
 const loaded = new Map()
 
 /**
- * Lazy draws a page when its module was loaded, and retries a failed load. It also offers to load the whole console again: some
+ * Lazy draws a page once its module is loaded, and retries a failed load. It also offers to load the whole console again, because some
  * browsers do not retry a failed module, and a server of another version has its modules at other addresses.
  * @param {{route: import('../lib/router.js').Route, params: Record<string, string>}} props
  */
 function Lazy({ route, params }) {
-  const [, again] = useState(0)
+  const [, redraw] = useState(0)
   const [failed, setFailed] = useState(/** @type {Error | null} */ (null))
   const [broken, reset] = useErrorBoundary((e) => console.error(e))
   useEffect(() => {
     if (loaded.has(route)) return
-    let here = true
+    let mounted = true
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer
     const load = (/** @type {number} */ tries) => void route.load().then(
       (m) => {
         loaded.set(route, m.default)
-        if (here) again((n) => n + 1)
+        if (mounted) redraw((n) => n + 1)
       },
       (e) => {
-        if (!here) return
+        if (!mounted) return
         setFailed(e)
         timer = setTimeout(() => load(tries + 1), delayOf(tries))
       },
     )
     load(1)
     return () => {
-      here = false
+      mounted = false
       clearTimeout(timer)
     }
   }, [route])

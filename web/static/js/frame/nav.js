@@ -44,6 +44,7 @@ export const sectionName = (/** @type {Section} */ id) => t(id)
 /** @template T @param {T[]} of @param {T} now */
 const next = (of, now) => of[(of.indexOf(now) + 1) % of.length]
 
+// turnTheme, turnLanguage and turnZone switch to the next choice.
 export const turnTheme = () => theme.set(next(/** @type {const} */ (['system', 'light', 'dark']).slice(), theme.get()))
 export const turnLanguage = () => afterLeaving(() => language.set(language.get() === 'en' ? 'zh' : 'en'))
 export const turnZone = () => zone.set(next(/** @type {const} */ (['mine', 'job', 'utc']).slice(), zone.get()))

@@ -20,7 +20,7 @@ const t = texts(
 /** overview is the last answer to GET /api/overview. The head of every page and the overview page use it. */
 export const overview = signal(/** @type {any} */ (null))
 
-/** overviewFailure is the error while there was no answer yet. */
+/** overviewFailure is the error of GET /api/overview, as long as no request has succeeded. */
 export const overviewFailure = signal(/** @type {{error: Error, again: () => void, busy: boolean} | null} */ (null))
 
 /** Problems shows in one line the worst problem and the number of others. Users can dismiss it until there is a new problem. */

@@ -56,24 +56,24 @@ export async function perform(act) {
 }
 
 /**
- * useBusy runs one function at a time, and reports after 150 ms that one is running.
+ * useBusy runs one function at a time, and ignores others meanwhile. busy is set once a function has run for 150 ms.
  * @returns {[busy: boolean, run: (work: () => Promise<unknown>) => Promise<void>]}
  */
 export function useBusy() {
   const [busy, setBusy] = useState(false)
-  const under = useRef(false)
-  const gone = useRef(false)
-  useEffect(() => () => void (gone.current = true), [])
+  const running = useRef(false)
+  const unmounted = useRef(false)
+  useEffect(() => () => void (unmounted.current = true), [])
   const run = async (/** @type {() => Promise<unknown>} */ work) => {
-    if (under.current) return
-    under.current = true
-    const timer = setTimeout(() => !gone.current && setBusy(true), 150)
+    if (running.current) return
+    running.current = true
+    const timer = setTimeout(() => !unmounted.current && setBusy(true), 150)
     try {
       await work()
     } finally {
       clearTimeout(timer)
-      under.current = false
-      if (!gone.current) setBusy(false)
+      running.current = false
+      if (!unmounted.current) setBusy(false)
     }
   }
   return [busy, run]

@@ -25,7 +25,7 @@ const t = texts(
 /** @typedef {import('./jobacts.js').JobActName} JobActName */
 
 /** @type {Partial<Record<JobActName, JobActName>>} */
-const ways = { pause: 'resume', resume: 'pause', enable: 'disable', disable: 'enable' }
+const opposites = { pause: 'resume', resume: 'pause', enable: 'disable', disable: 'enable' }
 
 /**
  * Selection is the bar with the actions on the selected jobs.
@@ -57,19 +57,19 @@ function Many({ act, jobs: all, onClose, onDone }) {
     const outcomes = await sendMany(requests, setDone)
     const bad = outcomes.flatMap((o, i) => (o.error ? [{ name: jobs[i].jobName, error: o.error }] : []))
     const good = jobs.filter((_, i) => !outcomes[i].error)
-    const back = ways[act]
+    const back = opposites[act]
     const undo = back && good.length > 0 ? () => void sendMany(good.map((j) => jobRequest(j.jobName, back)), () => {}).then(onDone) : undefined
     const why = bad.slice(0, 5).map(({ name, error }) => `${name}: ${error instanceof ApiError ? error.message : error}`).join('; ') + (bad.length > 5 ? `; ${t('and', { n: bad.length - 5 })}` : '')
     toast(t(bad.length ? 'some' : 'done', { act: label, n: good.length, bad: bad.length, why }), { error: bad.length > 0, undo })
     onDone()
     onClose()
   }
-  const under = done >= 0
-  return html`<${Dialog} title=${t('title', { act: label, n: jobs.length })} onClose=${() => !under && onClose()}
-    acts=${html`<button type="button" class="button" disabled=${under} onClick=${onClose}>${t('cancel')}</button>
-      <button type="button" class=${`button ${act === 'delete' || lost ? 'danger' : 'main'}`} disabled=${under} onClick=${doIt}>${under && html`<span class="busy"></span>`}${under ? t('progress', { done, all: jobs.length }) : t('all', { act: label, n: jobs.length })}</button>`}>
+  const running = done >= 0
+  return html`<${Dialog} title=${t('title', { act: label, n: jobs.length })} onClose=${() => !running && onClose()}
+    acts=${html`<button type="button" class="button" disabled=${running} onClick=${onClose}>${t('cancel')}</button>
+      <button type="button" class=${`button ${act === 'delete' || lost ? 'danger' : 'main'}`} disabled=${running} onClick=${doIt}>${running && html`<span class="busy"></span>`}${running ? t('progress', { done, all: jobs.length }) : t('all', { act: label, n: jobs.length })}</button>`}>
     ${lost && html`<p><strong>${lost}</strong></p>`}
-    <p>${act === 'delete' ? `${t('remove')} ` : ''}${t('each')}${ways[act] ? ` ${t('undo')}` : ''}</p>
+    <p>${act === 'delete' ? `${t('remove')} ` : ''}${t('each')}${opposites[act] ? ` ${t('undo')}` : ''}</p>
     <ul class="names">${jobs.slice(0, 20).map((j) => html`<li key=${j.jobName} class="mono">${j.jobName}</li>`)}${jobs.length > 20 && html`<li class="muted">${t('and', { n: jobs.length - 20 })}</li>`}</ul>
     ${all.length > jobs.length && html`<p class="muted small">${t('skipped', { n: all.length - jobs.length })}</p>`}
     <details><summary class="small muted">${t('curl')}</summary><${Curl} requests=${requests} /></details>

@@ -15,7 +15,7 @@ const t = texts(
 /** @typedef {{cron: string, timeZone: string, words: string, nextFires: {time: string, local: string, note: string}[], notes: string[]}} CronView */
 
 /**
- * useDelayed returns a value once it has not changed for so many milliseconds, and until then the previous one.
+ * useDelayed returns a value once it has not changed for ms milliseconds, and until then the previous one.
  * @template T
  * @param {T} value
  * @param {number} ms

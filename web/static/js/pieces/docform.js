@@ -65,7 +65,7 @@ export function DocForm({ first, stored, nameField, saveLabel, request, check, t
   const body = update ? changeOf(base, doc, nameField) : doc
   const dirty = !same(doc, base) || (problem !== undefined && text !== pretty(base))
   const [checked, found, about] = useCheck(check && !problem && (dirty || update) ? check(body, update) : null)
-  // A violation of a field is shown until the field changes. The answer for the new value will then follow.
+  // The violations of a field that has changed since are not shown, because the answer for the new value is still to come.
   const wrong = found.filter(({ field }) => same(about[rootOf(field)], body[rootOf(field)]))
   const violations = [...wrong, ...refused.filter((r) => !wrong.some((w) => w.field === r.field))]
   useLeaving(dirty, (leave) => setLeaving({ leave }))
@@ -191,8 +191,8 @@ const rootOf = (field) => field.split(/[.[]/)[0]
 const isWithin = (path, field) => path.startsWith(`${field}.`) || path.startsWith(`${field}[`)
 
 /**
- * useCheck sends a document to the server to be checked when it has not changed for half a second. It returns the last answer, and the
- * document that this answer is about.
+ * useCheck sends a request to check a document once it has not changed for 400 ms. It returns the last answer, the violations in it,
+ * and the document that the answer is about.
  * @param {import('../lib/api.js').Request | null} request
  * @returns {[checked: any, wrong: Violation[], about: Doc]}
  */
@@ -215,7 +215,7 @@ function useCheck(request) {
 }
 
 /**
- * useLeaving asks before changes are lost: with a dialog of the console, or with the browser's when the user leaves the console.
+ * useLeaving calls ask before the user leaves the page with changes. If the user leaves the console, the browser asks instead.
  * @param {boolean} dirty
  * @param {(leave: () => void) => void} ask
  */

@@ -1,4 +1,5 @@
-// Families of properties with a meaning: what a job runs instead of its app's script, and how users are notified.
+// Families of properties that the scheduler or the executor reads: what a job runs instead of its app's script, and how users are
+// notified.
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 import { Check, Choice, NumberField, Text } from './field.js'

@@ -6,7 +6,7 @@ import { texts } from '../lib/texts.js'
 const t = texts({ preset: 'default: {value}', given: 'given: {value}', needed: 'required' }, { preset: '默认：{value}', given: '填写的是：{value}', needed: '必填' })
 
 /**
- * Form is what the fields of a form know about the document that they edit.
+ * Form gives the fields of a form access to the document that they edit, and to its violations.
  * @typedef {object} Form
  * @property {import('../lib/document.js').Doc} doc
  * @property {(field: string, value: unknown) => void} set sets the value of a field; undefined removes the field, which then has its default

@@ -1,4 +1,4 @@
-// The filters of a search, which are in the address.
+// The filters of a search. The address contains their values.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { moment, momentIn } from '../lib/format.js'
 import { setQuery } from '../lib/router.js'
@@ -49,7 +49,7 @@ const asTyped = (at, zone) => (Number.isNaN(Date.parse(at ?? '')) ? '' : moment(
 const change = (key, value) => setQuery({ [key]: value, page: '', after: '' })
 
 /**
- * Typed is an input that calls onChange half a second after the user has typed.
+ * Typed is an input that calls onChange once the user has not typed for half a second.
  * @param {{id: string, value: string, onChange: (v: string) => void}} props
  */
 function Typed({ id, value, onChange }) {

@@ -20,7 +20,7 @@ export const roles = /** @type {const} */ (['viewer', 'operator', 'admin', 'metr
 /** roleName returns the name of a role in the user's language. @param {string} role */
 export const roleName = (role) => (roles.includes(/** @type {Role} */ (role)) ? t(/** @type {Role} */ (role)) : role)
 
-/** appsText describes for which apps a grant is. @param {string[] | undefined} apps */
+/** appsText describes the apps that a grant covers. @param {string[] | undefined} apps */
 export const appsText = (apps) => (apps?.length ? apps.join(', ') : t('all'))
 
 /** appsOf parses the text that the user typed for apps. @param {string} typed @returns {{apps?: string[]}} */

@@ -25,7 +25,7 @@ const t = texts(
 /** @typedef {'trigger' | 'pause' | 'resume' | 'enable' | 'disable' | 'shutdown' | 'delete'} JobActName */
 
 /**
- * @typedef {object} KnownJob what acts have to know of a job
+ * @typedef {object} KnownJob what the actions must know about a job
  * @property {string} jobName
  * @property {string} appName
  * @property {string} jobExecutionType
@@ -37,7 +37,7 @@ const t = texts(
 /** jobActNames are all actions, in the order in which they are shown. */
 export const jobActNames = /** @type {const} */ (['trigger', 'pause', 'resume', 'enable', 'disable', 'shutdown', 'delete'])
 
-/** jobActLabel is what an act is called. */
+/** jobActLabel returns the label of an action. */
 export const jobActLabel = (/** @type {JobActName} */ name) => t(name)
 
 const off = ['DISABLED', 'SHUTTING_DOWN']
@@ -83,7 +83,7 @@ const facts = {
 }
 
 /**
- * losses describes which work of a job an action ends, '' for none.
+ * losses describes the shards that an action ends; '' for none.
  * @param {number} running
  * @param {number} waiting
  */
@@ -110,8 +110,9 @@ export function jobAct(job, act) {
   return { label: t(act), icon, requests: [jobRequest(name, act)], done: t(done, { name }), undo: back, confirm, danger: act === 'delete' || (act === 'disable' && lost !== '') }
 }
 
+// The actions that bring a registered job into a state.
 /** @type {Record<string, JobActName>} */
-const bringsTo = { DISABLED: 'disable', PAUSED: 'pause', SHUTTING_DOWN: 'shutdown' }
+const actsToState = { DISABLED: 'disable', PAUSED: 'pause', SHUTTING_DOWN: 'shutdown' }
 
 /**
  * registration returns the requests that register a job again with its current settings. It returns undefined if that is not possible:
@@ -123,5 +124,5 @@ async function registration({ jobName, state }) {
   if (state === 'FAULTY') return undefined
   const body = await get(`/api/job/jobs/${seg(jobName)}`)
   if (JSON.stringify(body).includes('******')) return undefined
-  return [{ method: 'POST', path: '/api/job/register', body }, ...(bringsTo[state] ? [jobRequest(jobName, bringsTo[state])] : [])]
+  return [{ method: 'POST', path: '/api/job/register', body }, ...(actsToState[state] ? [jobRequest(jobName, actsToState[state])] : [])]
 }

@@ -59,16 +59,17 @@ const hideable = /** @type {const} */ (['state', 'app', 'lastRun', 'runs', 'cron
 
 /** @type {(value: unknown) => value is Hideable[]} */
 const isColumns = /** @type {any} */ ((/** @type {unknown} */ v) => Array.isArray(v) && v.every((k) => hideable.includes(k)))
-// The columns until the user has chosen some. On usual screens, all but the description fit without scrolling sideways.
-const preset = /** @type {Hideable[]} */ (innerWidth < 1800 ? ['duration', 'shards', 'failures', 'type'] : ['type'])
-const hidden = remembered('jobs.hidden', preset, isColumns)
+// The columns that are hidden until the user chooses. The others, except for the description, fit on usual screens without scrolling
+// sideways.
+const hiddenAtFirst = /** @type {Hideable[]} */ (innerWidth < 1800 ? ['duration', 'shards', 'failures', 'type'] : ['type'])
+const hidden = remembered('jobs.hidden', hiddenAtFirst, isColumns)
 
 /** ColumnChoice is the button with which the user chooses the columns of all tables of jobs. */
 export function ColumnChoice() {
   const off = useSignal(hidden)
-  const turn = (/** @type {Hideable} */ key) => hidden.set(off.includes(key) ? off.filter((k) => k !== key) : [...off, key])
+  const toggle = (/** @type {Hideable} */ key) => hidden.set(off.includes(key) ? off.filter((k) => k !== key) : [...off, key])
   return html`<${Popover} label=${t('columns')} text=${html`${t('columns')} <${Icon} name="down" size=${12} />`}>${() =>
-    hideable.map((key) => html`<label key=${key}><input type="checkbox" checked=${!off.includes(key)} onChange=${() => turn(key)} />${t(key)}</label>`)}</${Popover}>`
+    hideable.map((key) => html`<label key=${key}><input type="checkbox" checked=${!off.includes(key)} onChange=${() => toggle(key)} />${t(key)}</label>`)}</${Popover}>`
 }
 
 /** @param {JobRow} j */
@@ -111,7 +112,7 @@ export function JobTable({ rows, question, sorted, onSort, selected, onSelect, o
     ${asking && html`<${Confirm} act=${{ ...asking, then: onDone }} onClose=${() => setAsking(null)} />`}`
 }
 
-const shownAtOnce = ['trigger', 'pause', 'resume']
+const quickActs = ['trigger', 'pause', 'resume'] // have buttons; the others are in the menu
 
 /** @param {{job: JobRow, ask: (act: import('./act.js').Act) => void, onDone: () => void}} props */
 function RowActs({ job, ask, onDone }) {
@@ -122,11 +123,11 @@ function RowActs({ job, ask, onDone }) {
     if (act.confirm) ask(act)
     else void run(() => perform({ ...act, then: onDone }))
   }
-  const quick = can.filter((name) => shownAtOnce.includes(name))
+  const quick = can.filter((name) => quickActs.includes(name))
   /** @type {import('./menu.js').Item[]} */
   const items = [
     ...(may('admin', job.appName) ? [{ label: t('edit'), icon: /** @type {const} */ ('edit'), to: link.editJob(job.jobName) }, { label: t('copy'), icon: /** @type {const} */ ('copy'), to: link.copyJob(job.jobName) }] : []),
-    ...can.filter((name) => !shownAtOnce.includes(name)).map((name) => {
+    ...can.filter((name) => !quickActs.includes(name)).map((name) => {
       const { label, icon } = jobAct(job, name)
       return { label, icon, danger: name === 'delete', run: () => start(name) }
     }),

@@ -14,7 +14,7 @@ const t = texts(
 )
 
 /**
- * jsonProblemText describes an error.
+ * jsonProblemText describes a problem in the user's language.
  * @param {import('../lib/json.js').JSONProblem} problem
  */
 export const jsonProblemText = (problem) => t('at', { line: problem.line, column: problem.column, what: t(problem.what, { found: problem.found.trim() ? problem.found : '␣' }) })

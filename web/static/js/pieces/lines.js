@@ -4,7 +4,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../
 
 /**
  * @template L
- * @typedef {{key: number | string, lines: L[]}} Lot lines that change together
+ * @typedef {{key: number | string, lines: L[]}} Lot a group of lines that is drawn as a whole
  */
 
 const rowHeight = 18
@@ -20,7 +20,7 @@ export function Lines({ lots, id, row, deps, first, stick, label, aloud, wrap, f
   const [, again] = useState(0)
   const latest = useRef({ stick, onStick, onNear })
   latest.current = { stick, onStick, onNear }
-  const known = useRef(/** @type {Map<number | string, {lot: Lot<L>, height: number}>} */ (new Map()))
+  const known = useRef(/** @type {Map<number | string, {lot: Lot<L>, height: number}>} */ (new Map())) // the lots that were drawn
   const view = useRef({ top: 0, height: 800 })
   const anchor = useRef(/** @type {{id: string, top: number} | null} */ (null))
   const found = useRef(/** @type {string | null} */ (null))
@@ -37,6 +37,7 @@ export function Lines({ lots, id, row, deps, first, stick, label, aloud, wrap, f
   let n = first ?? 0
   for (let i = 0; i < begin; i++) n += lots[i].lines.length
 
+  // Measures the drawn lots. Then it scrolls to the line to find, or to the end, or so that the first visible row stays in place.
   useLayoutEffect(() => {
     const el = /** @type {HTMLDivElement} */ (box.current)
     let changed = false
@@ -71,7 +72,7 @@ export function Lines({ lots, id, row, deps, first, stick, label, aloud, wrap, f
     const el = /** @type {HTMLDivElement} */ (box.current)
     let frame = 0
     let width = el.clientWidth
-    const look = () => {
+    const update = () => {
       frame = 0
       const { stick, onStick, onNear } = latest.current
       const atEnd = el.scrollTop + el.clientHeight >= el.scrollHeight - 4
@@ -83,7 +84,7 @@ export function Lines({ lots, id, row, deps, first, stick, label, aloud, wrap, f
       again((x) => x + 1)
     }
     const scrolled = () => {
-      frame ||= requestAnimationFrame(look)
+      frame ||= requestAnimationFrame(update)
     }
     const resized = new ResizeObserver(() => {
       if (el.clientWidth !== width) known.current.clear()

@@ -25,7 +25,7 @@ const t = texts(
 
 /** @typedef {import('../lib/output.js').Line} Line */
 
-const shownFirst = 4000
+const shownFirst = 4000 // how many characters of a long line are shown at first
 
 /**
  * useReader reads a stream as long as the component exists.
@@ -107,7 +107,7 @@ export function stateOf(reader) {
 export const idOf = (l) => String(l.at)
 
 /**
- * Row shows a line. A long line is cut.
+ * Row shows a line. Of a long line it first shows only the beginning.
  * @param {{line: Line, n: number, query: string, at: boolean, to: string, id?: string, tag?: any}} props
  */
 export function Row({ line, n, query, at, to, id = idOf(line), tag }) {
@@ -118,7 +118,12 @@ export function Row({ line, n, query, at, to, id = idOf(line), tag }) {
   return html`<div class=${`log-line${at ? ' at' : ''}`} data-id=${id}>${tag}<a class="log-number" href=${to} tabindex="-1" title=${name} aria-label=${name}>${n || '·'}</a><span class="log-text">${drawn(text, line, query)}${long && html`<button type="button" class="link-button log-more" onClick=${() => setMost(most * 8)}>${t('more', { more: number(Math.min(most * 7, line.text.length - most)), all: number(line.text.length) })}</button>`}</span></div>`
 }
 
-/** @param {string} text @param {Line} line @param {string} query */
+/**
+ * drawn returns a line, or its beginning, with its colours and with the matches of the query marked.
+ * @param {string} text
+ * @param {Line} line
+ * @param {string} query
+ */
 function drawn(text, line, query) {
   const all = segments(text, line.style).segments
   const marks = query ? places(all.map((s) => s.text).join(''), query) : []

@@ -22,9 +22,9 @@ export function LogSearch({ task, stream, query, at, linkTo, onClose }) {
   const [found, setFound] = useState(/** @type {{matches: Match[], next: number | null, size: number} | null} */ (null))
   const [error, setError] = useState('')
   const [busy, setBusy] = useState(true)
-  const going = useRef(new AbortController())
+  const current = useRef(new AbortController())
   const search = async (/** @type {Match[]} */ before, /** @type {number | null} */ next) => {
-    const { signal } = going.current
+    const { signal } = current.current
     setError('')
     setBusy(true)
     try {
@@ -42,10 +42,10 @@ export function LogSearch({ task, stream, query, at, linkTo, onClose }) {
     if (!signal.aborted) setBusy(false)
   }
   useEffect(() => {
-    going.current = new AbortController()
+    current.current = new AbortController()
     setFound(null)
     void search([], 0)
-    return () => going.current.abort()
+    return () => current.current.abort()
   }, [task, stream, query])
   const n = found?.matches.length ?? 0
   const looked = found && size(found.next ?? found.size)

@@ -21,7 +21,7 @@ const t = texts(
 /** @param {'explicit' | 'implicit'} kind */
 const request = (kind) => ({ method: 'POST', path: `/api/operate/reconcile/${kind}` })
 
-/** Reconcile shows a button for each kind of reconciliation. After one, the buttons say when the next is possible. */
+/** Reconcile shows a button for each kind of reconciliation. If the server refuses a request as too early, it shows the time to wait. */
 export function Reconcile() {
   const [until, setUntil] = useState(0)
   const [, tick] = useState(0)

@@ -11,8 +11,8 @@ const t = texts({ run: '{state}, fired {time}', took: '{state}, fired {time}, to
 /** @typedef {{executionId: string, state: string, fireTime: string, durationMillis: number | null}} Run */
 
 /**
- * Runs draws at most 30 runs, always in the same width. Its links are for the pointer only. With the keyboard, users reach the last run
- * by the name beside the strip, and all runs on the job's page.
+ * Runs draws at most 30 runs, always in the same width. Its links are for the pointer only: with the keyboard, users reach the last run
+ * by the link in the column beside it, and all runs on the job's page.
  * @param {{runs: Run[], jobZone?: string}} props
  */
 export function Runs({ runs, jobZone }) {

@@ -39,7 +39,7 @@ export function Statistics() {
       return html`<${Chart} label=${t('results')} times=${times} format=${number} lines=${[{ label: t('finished'), values: columns[0], color: '--finished' }, { label: t('failed'), values: columns[1], color: '--failed' }]} />`
     }}</${Loaded}></section>
     <section class="box"><h2>${t('running')}</h2><${Loaded} of=${tasks}>${(/** @type {Count[]} */ rows) => {
-      const of = evenly(both(rows, jobs.data ?? []), 60, [(r) => r.tasks, (r) => r.jobs])
+      const of = evenly(joined(rows, jobs.data ?? []), 60, [(r) => r.tasks, (r) => r.jobs])
       return html`<${Chart} label=${t('running')} times=${of.times} format=${number} lines=${[{ label: t('tasksRunning'), values: of.columns[0], color: '--running' }, { label: t('jobsRunning'), values: of.columns[1], color: '--armed' }]} />`
     }}</${Loaded}></section>
     <section class="box"><h2>${t('registered')}</h2><${Loaded} of=${registered}>${(/** @type {Count[]} */ rows) => html`<${Chart} label=${t('registered')} times=${rows.length === 1 ? [seconds(rows[0]) - 86_400, seconds(rows[0])] : rows.map(seconds)} format=${number} lines=${[{ label: t('registered'), values: [...(rows.length === 1 ? [null] : []), ...rows.map((r) => r.registeredCount ?? null)], color: '--accent', dots: rows.length < 3 }]} />`}</${Loaded}></section>`
@@ -48,14 +48,15 @@ export function Statistics() {
 /** @param {{statisticsTime: string}} r */
 const seconds = (r) => Math.floor(Date.parse(r.statisticsTime) / 1000)
 
-/** @param {Count[]} tasks @param {Count[]} jobs */
-function both(tasks, jobs) {
+/** joined joins the counts of tasks and jobs by time. @param {Count[]} tasks @param {Count[]} jobs */
+function joined(tasks, jobs) {
   const of = new Map(jobs.map((j) => [j.statisticsTime, j.runningCount]))
   return tasks.map((r) => ({ statisticsTime: r.statisticsTime, tasks: r.runningCount ?? null, jobs: of.get(r.statisticsTime) ?? null }))
 }
 
 /**
- * lastDay sums up results by five minutes. A minute in which nothing ended has no row. Before the first row, nothing is known.
+ * lastDay sums up results by five minutes. Where rows are missing, no run ended, so the sum is 0. Before the first row, the sum is not
+ * known, so it is null.
  * @param {Results[]} rows
  */
 function lastDay(rows) {

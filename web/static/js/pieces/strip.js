@@ -20,9 +20,9 @@ const t = texts(
 const maxCells = 40
 const cell = 10
 const step = cell + 2
-const folded = 120 // the height of a column of shares
+const folded = 120 // the height of a column of shares, which replaces the cells of more than maxCells shards
 
-/** stripHeight returns the height of a strip of executions of so many shards, with its legend, so that its place can be reserved. */
+/** stripHeight returns the height of a strip with its legend for a number of shards, so that its place can be reserved. */
 export const stripHeight = (/** @type {number} */ shards) => (shards > maxCells ? folded : shards * step - 2) + 28 + 32
 
 // The order of states in a column of shares, with the worst at the bottom.
@@ -56,12 +56,12 @@ export function shares(counts, height) {
  * Strip draws executions, the oldest first.
  * @param {{executions: Column[], median: number | null, jobZone?: string}} props
  */
-export function Strip({ executions: newestOf, median, jobZone }) {
+export function Strip({ executions: given, median, jobZone }) {
   const over = useRef(false)
-  const held = useRef(newestOf)
+  const held = useRef(given)
   // While the user points at the strip, columns do not move; they only change in place.
-  const fresh = new Map(newestOf.map((e) => [e.executionId, e]))
-  held.current = over.current && held.current.length ? held.current.map((e) => fresh.get(e.executionId) ?? e) : newestOf
+  const fresh = new Map(given.map((e) => [e.executionId, e]))
+  held.current = over.current && held.current.length ? held.current.map((e) => fresh.get(e.executionId) ?? e) : given
   const executions = held.current
   const [at, setAt] = useState({ id: '', row: -1 })
   const [tip, show, hide] = useTip()

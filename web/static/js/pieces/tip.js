@@ -17,7 +17,7 @@ export function useTip() {
 }
 
 /**
- * under returns the place below an element, for the element with the focus.
+ * under returns the place below an element, for the tip of the element with the focus.
  * @param {Element} element
  */
 export function under(element) {
