@@ -238,7 +238,7 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 		"the webhook":                {prop("webhook.url", "https://h/other"), []string{"props.webhook.secret"}, "props.webhook.url"},
 		"the robot":                  {prop("dingtalk.webhook", "https://evil/robot"), []string{"props.dingtalk.secret"}, "props.dingtalk.webhook"},
 		"the request's address":      {prop("http.url", "http://evil/"), append([]string{"props.http.data"}, parameters...), "props.http.url"},
-		"that address as http.uri":   {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
+		"the request as http.uri":    {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
 		"the app":                    {func(c *jobs.Config) { c.AppName = "theirs" }, ofExecutors, "appName"},
 	} {
 		t.Run(name, func(t *testing.T) {
