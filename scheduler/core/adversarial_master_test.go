@@ -233,7 +233,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.shared.Draining()
-				// Load clamps times that are ahead of the wall clock, so jumps of the clock in this term are undone.
+				// Load clamps times that are ahead of the wall clock, so the clock first gets its offset from the
+				// beginning of this term again.
 				s.skew = s.wallAtLoad.Sub(s.loadedAt)
 				s.core = s.load()
 				if after := s.everything(); after != before && !wasDraining {
@@ -248,7 +249,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 							t.Log("only before the restart: ", l)
 						}
 					}
-					t.Fatalf("seed %d, step %d: a new leader loads another state", seed, steps)
+					t.Fatalf("seed %d, step %d: a new leader loads a different state", seed, steps)
 				}
 				s.step()
 				check("restart")

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// TestRunAgain repeats a run, and checks that the new run gets the overrides of the first, even if the first has ended
-// and another leader leads.
+// TestRunAgain repeats a run after it has ended and the leader has changed. The new run must get the overrides of the
+// first. The test also checks which repetitions are refused.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -77,12 +77,12 @@ func TestRunAgain(t *testing.T) {
 		t.Error(err)
 	}
 	if p, env := finishRun(); p != "the job's" || env["LEVEL"] != "" {
-		t.Errorf("a run without overrides, repeated, has parameter %q and environment %v", p, env)
+		t.Errorf("the repetition of a run without overrides has parameter %q and environment %v", p, env)
 	}
 	expectRefused := func(want string, r operator.TriggerRequested) {
 		t.Helper()
 		if _, err := trigger(r); err == nil || err.Code != want || strings.Contains(err.Message, "hush") {
-			t.Errorf("refused with %v, want %s", err, want)
+			t.Errorf("the error is %v, want %s without the secret", err, want)
 		}
 	}
 	expectRefused("not_allowed", operator.TriggerRequested{RerunOf: first, NoEnv: true})
@@ -98,10 +98,10 @@ func TestRunAgain(t *testing.T) {
 	}
 }
 
-// TestOwnSecretsGoWhereTheyWereGivenTo triggers a run of an HTTP job with its own parameter, and then changes the job.
-// The run is killed, and may not be repeated, if the secret would go to another address, or if the job belongs to
-// another app.
-func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
+// TestARunsSecretsGoToNoOtherAddress triggers a run of an HTTP job with a parameter for this run, and then changes the
+// job. The waiting run must be killed, and must not be repeated, if a secret in its parameter would go to another
+// address, or if the job belongs to another app.
+func TestARunsSecretsGoToNoOtherAddress(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		parameter string
@@ -123,11 +123,11 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 				Overrides: jobs.Overrides{JobParameter: &test.parameter}}}).Replies[0].ExecutionID
 			s.updateJob("my_job", test.change)
 			if v := s.execution(first); (v.State == executions.Killed) != test.refused {
-				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
+				t.Errorf("the waiting run is %s: %s", v.State, v.Reason)
 			}
 			reply := s.step(Request{Token: 8, Event: operator.TriggerRequested{RerunOf: first}}).Replies[0]
 			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.refused {
-				t.Errorf("run again: %v", reply.Err)
+				t.Errorf("the error of its repetition is %v", reply.Err)
 			}
 		})
 	}

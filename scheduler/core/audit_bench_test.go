@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// BenchmarkChange measures how long a user's change of a job takes to be planned, committed and applied.
+// BenchmarkChange measures how long it takes to plan, commit and apply a user's change of a job.
 func BenchmarkChange(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	n := 0
@@ -49,8 +49,8 @@ func BenchmarkDeleteApp(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadAudits measures how much longer a term takes to begin with 10,000 audit rows. With a history, this
-// includes the steps that put all rows into batches.
+// BenchmarkLoadAudits measures how long it takes to begin a term with 10,000 audit rows. With a history, this includes
+// the steps that put all rows into batches.
 func BenchmarkLoadAudits(b *testing.B) {
 	var stored Stored
 	for i := range audit.AuditRows {

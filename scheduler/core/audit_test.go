@@ -114,9 +114,9 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// TestA1AChangeThatIsNotMadeLeavesNoRow checks that a change whose commit failed leaves no row, although its row
-// already had a number.
-func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
+// TestA1AFailedChangeLeavesNoRow checks that a change whose commit failed leaves no row, although its row already had
+// a number.
+func TestA1AFailedChangeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -134,9 +134,9 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	}
 }
 
-// TestA1ASecretThatChangesIsSaidWithoutIt checks that a row names a changed field with a secret, and contains neither
-// its old nor its new value.
-func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
+// TestA1AChangedSecretIsNotInItsRow checks that the row of a changed secret names its field, and contains neither the
+// old nor the new secret.
+func TestA1AChangedSecretIsNotInItsRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -151,7 +151,7 @@ func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 		func(j jobs.Config) (jobs.Config, error) { webhook("hunter2")(&j); return j, nil }))
 	rows := s.core.views.Audits(search.Audits{Action: "job.update", Limit: 10})
 	if len(rows) != 1 || !strings.Contains(rows[0].Before, "props") || !strings.Contains(rows[0].After, "props") {
-		t.Fatalf("rows without the field that has changed: %+v", rows)
+		t.Fatalf("want one row with the changed field, got %+v", rows)
 	}
 	for path, value := range s.stored {
 		if strings.HasPrefix(path, store.PathAudit) && strings.Contains(string(value), "hunter") {
@@ -266,9 +266,9 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	}
 }
 
-// TestA1WhatTheSameCommitUndoesKeepsItsRow pauses a job that is deleted externally in the same step. Both changes have
-// rows, in this order, although the deletion undoes the pause.
-func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
+// TestA1AChangeUndoneInTheSameCommitKeepsItsRow pauses a job that is deleted externally in the same step. Both changes
+// have rows, in this order, although the deletion undoes the pause.
+func TestA1AChangeUndoneInTheSameCommitKeepsItsRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

@@ -9,7 +9,8 @@ import (
 )
 
 // TestTheOnlyMachineIsCordoned checks that explain names the cordon of the only machine, although its offers were
-// declined and are no longer there. While another machine may be used, explain does not name the cordon.
+// declined and are no longer held. Once another machine has made an offer, explain must not say that nothing was
+// offered yet.
 func TestTheOnlyMachineIsCordoned(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -25,6 +26,6 @@ func TestTheOnlyMachineIsCordoned(t *testing.T) {
 	}
 	s.offer("S2", 0.01, 10)
 	if got := why(); strings.Contains(got, "nothing yet") {
-		t.Errorf("got %q", got)
+		t.Errorf("after an offer of another machine, explain shows %q", got)
 	}
 }

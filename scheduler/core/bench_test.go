@@ -85,8 +85,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate measures a status update of one shard of an execution whose shards are all in one record, and the
-// write of that record.
+// BenchmarkUpdate measures how long it takes to record a status update of one shard, and to write the record of its
+// execution, which contains all shards.
 func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
 	e := launched(c, executions.NewExecution{ID: "my_job@20261121T080000Z", Job: "my_job",

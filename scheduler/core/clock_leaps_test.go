@@ -28,7 +28,7 @@ func newStageOfLeaps(t *testing.T) *stage {
 	return s
 }
 
-// named changes a job to one shard, a name and a cron.
+// named gives a job a name, a cron and one shard.
 func named(name, cron string) func(*jobs.Config) {
 	return func(j *jobs.Config) { j.JobName, j.Cron, j.ShardingTotalCount = name, cron, 1 }
 }
@@ -59,7 +59,7 @@ func (s *stage) stepAndKill() {
 	}
 }
 
-// createdOf returns the fire times of all executions of a job that were created, as in their ids.
+// createdOf returns the fire times of all executions that were created for a job, as their ids contain them.
 func (s *stage) createdOf(job string) (fires []string) {
 	for _, id := range s.created {
 		if fire, isOfJob := strings.CutPrefix(id, job+"@"); isOfJob {
@@ -121,7 +121,7 @@ func restartIf(s *stage, condition bool) {
 }
 
 // TestF2ChangesWhileTheClockWasAheadCountFromItsReturn registers, enables and changes jobs while the clock is ahead.
-// They must fire as soon as the clock is right again, because none of their fires was made ahead.
+// They must fire as soon as the clock is right again, because none of their fires was made while it was ahead.
 func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"years": to2099, "two days": 48 * time.Hour} {
@@ -168,10 +168,10 @@ func TestF4TheFirstTermBeginsInALeap(t *testing.T) {
 	}
 }
 
-// TestF4FiresMadeAheadStayMade lets the clock pass some days twice. The fires that were made ahead must not be made a
-// second time: neither as late fires of jobs with misfire, nor for a job that was removed and registered again, nor by
-// another leader. All other fires must be made.
-func TestF4FiresMadeAheadStayMade(t *testing.T) {
+// TestF4FiresMadeAheadAreMadeOnce lets the clock pass some days twice. The fires that were made while the clock was
+// ahead must not be made a second time: neither as late fires of jobs with misfire, nor for a job that was removed and
+// registered again, nor by another leader. All other fires must be made.
+func TestF4FiresMadeAheadAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {
 		s := newStageOfLeaps(t)
@@ -289,8 +289,8 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 	})
 }
 
-// TestF4WithoutALeapTheCursorStays sets the clock back without a leap before that. If it goes back by less than a day,
-// the cursor must not go back. In any case no execution is created twice.
+// TestF4WithoutALeapTheCursorStays sets the clock back although it was not ahead. If it goes back by less than a day,
+// the fire cursor must not go back. No execution may be created twice in any case.
 func TestF4WithoutALeapTheCursorStays(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
@@ -307,8 +307,9 @@ func TestF4WithoutALeapTheCursorStays(t *testing.T) {
 	s.checkOnce()
 }
 
-// TestAnOlderReleaseLeadsInBetween checks that a release that does not know leaps can lead for a while. The cursor's
-// record must have its older form. Leaps are stored in separate entries, which such a release neither reads nor writes.
+// TestAnOlderReleaseLeadsInBetween checks that a release that does not know about leaps can lead for a while. The
+// cursor's record must have its older form. Leaps are stored in separate entries, which such a release neither reads
+// nor writes.
 func TestAnOlderReleaseLeadsInBetween(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)

@@ -91,7 +91,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 }
 
 // TestNoOfferIsHeldForFiresThatTheClockHasPutOff sets the clock back while the core makes the fires of one due batch.
-// No offers must be held for the remaining fires, which are now an hour away.
+// Offers must no longer be held for the remaining fires, which are an hour away now.
 func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
@@ -100,13 +100,13 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 			t.Fatal("each due batch fits into one step")
 		}
 	}
-	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); !all {
-		t.Error("no offers are held for the remaining fires")
+	if _, _, holdsAll := s.core.placement.Upcoming(s.now.Add(time.Second)); !holdsAll {
+		t.Error("not all offers are held for the remaining fires")
 	}
 	s.skew = -time.Hour
 	s.step()
-	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); all || !s.core.fires.InBatch() {
-		t.Errorf("all offers are held: %v; fires of the batch remain: %v", all, s.core.fires.InBatch())
+	if _, _, holdsAll := s.core.placement.Upcoming(s.now.Add(time.Second)); holdsAll || !s.core.fires.InBatch() {
+		t.Errorf("all offers are held: %v; fires of the batch remain: %v", holdsAll, s.core.fires.InBatch())
 	}
 }
 
@@ -174,9 +174,9 @@ func TestF4AShellDoesNotSleepThroughAStepBack(t *testing.T) {
 	}
 }
 
-// TestE4AClockThatSteppedBackHoldsUpNobody checks that an attempt on an unreachable agent is given up after the usual
-// time although the clock was set back.
-func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
+// TestE4AnAttemptIsGivenUpThoughTheClockSteppedBack checks that an attempt on an unreachable agent is given up after
+// the usual time although the clock was set back.
+func TestE4AnAttemptIsGivenUpThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -231,9 +231,10 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	}
 }
 
-// TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff checks that a shard in its retry backoff is launched soon
-// after the clock was set back and a new leader began. Its stored time is then far ahead of the clock.
-func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
+// TestL2OffersAreRequestedThoughTheClockSteppedBackInABackoff checks that a shard in its retry backoff is launched
+// soon after the clock was set back and a new leader began. The stored end of the backoff is then far ahead of the
+// clock.
+func TestL2OffersAreRequestedThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })

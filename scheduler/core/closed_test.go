@@ -68,9 +68,9 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	}
 }
 
-// TestAgentsThatAreGoneHoldNothing checks that the note about a job that is too large does not count an agent that has
+// TestAgentsThatAreGoneDoNotCount checks that the note about a job that is too large does not count an agent that has
 // left the cluster.
-func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
+func TestAgentsThatAreGoneDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
 	s.app()

@@ -54,9 +54,9 @@ func inContainer(a *app.Config) {
 	a.PodTemplate = `{"spec":{"nodeSelector":{"disk":"ssd"}}}`
 }
 
-// TestAppsSayWhatTheirContainersAre checks that launches carry the container settings of their app, that these settings
+// TestLaunchesHaveTheContainerSettingsOfTheirApp checks that launches carry the container settings of their app, that these settings
 // decide which agents fit, and that explain names the reason why another agent does not fit.
-func TestAppsSayWhatTheirContainersAre(t *testing.T) {
+func TestLaunchesHaveTheContainerSettingsOfTheirApp(t *testing.T) {
 	t.Parallel()
 	s := podStage(t)
 	s.app(inContainer)
@@ -81,9 +81,9 @@ func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	}
 }
 
-// TestX1ContainersMakeOtherExecutors checks that an app without container settings has the same key as in earlier
+// TestX1ContainerSettingsChangeTheExecutorKey checks that an app without container settings has the same key as in earlier
 // releases, so that its executors are kept (X1), and that each container setting changes the key.
-func TestX1ContainersMakeOtherExecutors(t *testing.T) {
+func TestX1ContainerSettingsChangeTheExecutorKey(t *testing.T) {
 	t.Parallel()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://h/a.tar.gz", "bin/start.sh"
@@ -102,7 +102,7 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 		keys = append(keys, executors.Key(other))
 	}
 	if slices.Sort(keys); len(slices.Compact(keys)) != 6 {
-		t.Errorf("some settings have the same key: %v", keys)
+		t.Errorf("the keys of different settings are the same: %v", keys)
 	}
 }
 

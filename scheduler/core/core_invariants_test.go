@@ -59,7 +59,7 @@ func (s *stage) contradiction() string {
 			}
 		}
 		if running > 1 {
-			return "more than one execution runs of job " + j.Name()
+			return "more than one execution is running of job " + j.Name()
 		}
 		if j.Config() == nil && len(c.executions.Queue(j.Name())) == 0 && !c.config.IsFaulty(j) {
 			return "a removed job is kept without reason: " + j.Name()

@@ -41,9 +41,9 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	}
 }
 
-// TestAnOverviewNamesSilentDaemons checks that the overview shows a problem while a daemon sends no reports. The
-// problem is that of the shard that has been silent longest, and disappears with the next report.
-func TestAnOverviewNamesSilentDaemons(t *testing.T) {
+// TestTheOverviewNamesSilentDaemons checks that the overview shows a problem while a daemon sends no reports. The
+// problem describes the shard that has been silent longest, and disappears with the next report.
+func TestTheOverviewNamesSilentDaemons(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -79,9 +79,9 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotableOfFinishedRuns checks that a note about a finished run, such as its use of memory, is shown with the
-// shard. Explain shows it too, until the next run.
-func TestWhatIsNotableOfFinishedRuns(t *testing.T) {
+// TestNotesOfFinishedRunsAreShown checks that a note about a finished run, such as the memory that it used, is shown
+// with the shard. Explain shows it too, until the next run.
+func TestNotesOfFinishedRunsAreShown(t *testing.T) {
 	t.Parallel()
 	const memoryNote = "it used up to 300 MB of memory"
 	s := newStage(t)

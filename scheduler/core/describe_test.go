@@ -15,8 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// large gives a job 20 shards with about 40 KiB of settings that they share. Items 0 and 7 also have parameters of
-// their own.
+// large gives a job 20 shards that share about 40 KiB of settings. Items 0 and 7 also have their own parameters.
 func large(j *jobs.Config) {
 	j.JobParameter = strings.Repeat("p", 20<<10)
 	j.Env = document.Texts{"A": {Value: strings.Repeat("a", 20<<10)}}
@@ -177,7 +176,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			t.Errorf("killed on request, it is %s", v.State)
 		}
 	})
-	t.Run("run again in part", func(t *testing.T) {
+	t.Run("retried in part", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
 		s.app()
@@ -219,9 +218,9 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 	})
 }
 
-// TestWhoseCommandGetsTheContext checks that only the command of a script job gets the sharding context as an argument,
-// unless the job turns this off. Without that property the fingerprint stays the same, so that the update to this
-// release replaces no daemons.
+// TestWhoseCommandGetsTheContext checks that only the command of a script job gets the sharding context as an
+// argument, unless the property script.context.argument of the job is false. The fingerprint of a job without that
+// property stays the same, so that the update to this release replaces no daemons.
 func TestWhoseCommandGetsTheContext(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -9,8 +9,8 @@ import (
 )
 
 // TestM3EachShardWithoutRoomElsewhereSaysSo drains a machine just after both shards of a daemon began there, so that
-// not both may be moved yet. Later both may, and no other machine has room for them. Both must be shown with that
-// reason, although no offers arrive.
+// they may not both be moved yet. Later both may be moved, but no other machine has room for them. Both must be shown
+// with that reason, although no offers arrive.
 func TestM3EachShardWithoutRoomElsewhereSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

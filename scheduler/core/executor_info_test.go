@@ -73,10 +73,10 @@ func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-// TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced checks what happens if the master refuses tasks because it has
-// another ExecutorInfo for their executor. The tasks must be launched on a new executor. The old executor keeps its
-// running task, gets no other tasks, and is shut down afterwards.
-func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
+// TestX1AnExecutorWithAnotherExecutorInfoAtTheMasterIsReplaced checks what happens if the master refuses tasks because
+// it has another ExecutorInfo for their executor. The tasks must be launched on a new executor. The old executor keeps
+// its running task, gets no other tasks, and is shut down afterwards.
+func TestX1AnExecutorWithAnotherExecutorInfoAtTheMasterIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	first := s.runJobOn("S1", func(*jobs.Config) {})

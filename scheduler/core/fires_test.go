@@ -127,7 +127,7 @@ func TestF1TheCursorNeverGoesBack(t *testing.T) {
 	for range 5 {
 		for _, w := range core.Step(s.clocks(), rand.NewPCG(1, 2), nil).Writes {
 			if w.Path == store.PathCursor {
-				t.Errorf("without a new fire, a new leader replaces the cursor %s by %s", want, w.Value)
+				t.Errorf("without a new fire, a new leader replaces the cursor %s with %s", want, w.Value)
 			}
 		}
 	}
