@@ -54,8 +54,8 @@ func inContainer(a *app.Config) {
 	a.PodTemplate = `{"spec":{"nodeSelector":{"disk":"ssd"}}}`
 }
 
-// TestLaunchesHaveTheContainerSettingsOfTheirApp checks that launches carry the container settings of their app, that these settings
-// decide which agents fit, and that explain names the reason why another agent does not fit.
+// TestLaunchesHaveTheContainerSettingsOfTheirApp checks that launches carry the container settings of their app, that
+// these settings decide which agents fit, and that explain names the reason why another agent does not fit.
 func TestLaunchesHaveTheContainerSettingsOfTheirApp(t *testing.T) {
 	t.Parallel()
 	s := podStage(t)
@@ -81,8 +81,8 @@ func TestLaunchesHaveTheContainerSettingsOfTheirApp(t *testing.T) {
 	}
 }
 
-// TestX1ContainerSettingsChangeTheExecutorKey checks that an app without container settings has the same key as in earlier
-// releases, so that its executors are kept (X1), and that each container setting changes the key.
+// TestX1ContainerSettingsChangeTheExecutorKey checks that an app without container settings has the same key as in
+// earlier releases, so that its executors are kept (X1), and that each container setting changes the key.
 func TestX1ContainerSettingsChangeTheExecutorKey(t *testing.T) {
 	t.Parallel()
 	a := app.Default()

@@ -37,9 +37,9 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 	}
 }
 
-// TestX3AnExecutorThatNeverStartedIsPaidForAgain checks that after a dropped launch the next launch again needs
+// TestX3AnExecutorThatNeverStartedNeedsItsResourcesAgain checks that after a dropped launch the next launch again needs
 // resources for the executor, which was never started.
-func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
+func TestX3AnExecutorThatNeverStartedNeedsItsResourcesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app() // whose executor needs 0.5 CPU
@@ -80,10 +80,10 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	}
 }
 
-// TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt lets an executor end just before an ACCEPT arrives, which
-// starts it again. The reports of its end come after the answer to the ACCEPT. They must not lead to a SHUTDOWN while a
-// task of the ACCEPT may run.
-func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
+// TestX3LateReportsFromBeforeAnAcceptAreIgnored lets an executor end just before an ACCEPT arrives. The agent then
+// starts the executor again for the ACCEPT, and the reports of its first end come after the answer. They must not lead
+// to a SHUTDOWN while a task of the ACCEPT may run.
+func TestX3LateReportsFromBeforeAnAcceptAreIgnored(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -116,9 +116,10 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	}
 }
 
-// TestX3OffersFromBeforeAnAcceptSayNothing checks that an executor is used for more tasks although an offer does not
-// name it, while an ACCEPT that names it is unanswered. The offer may be older than the ACCEPT.
-func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
+// TestX3OffersFromBeforeAnAcceptDoNotEndItsExecutor checks that an executor gets further tasks although an offer does
+// not name it, while an ACCEPT for the executor is unanswered. The offer may have been made before the ACCEPT, which
+// starts the executor.
+func TestX3OffersFromBeforeAnAcceptDoNotEndItsExecutor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

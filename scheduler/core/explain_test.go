@@ -81,9 +81,9 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 	}
 }
 
-// TestLostShardsOfARunUnderWayAreTold checks that explain lists not only the running shards of a run, but also those
-// that ended without finishing, because the run will fail for them.
-func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
+// TestLostShardsOfARunUnderWayAreShown checks that explain lists not only the running shards of a run, but also those
+// that ended without finishing, because they will make the run fail.
+func TestLostShardsOfARunUnderWayAreShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob()
@@ -133,9 +133,9 @@ func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	}
 }
 
-// TestAnExecutorsEndIsASentence checks the failure cause of a task whose executor ended: it names the executor and the
-// agent, and says where to find out more.
-func TestAnExecutorsEndIsASentence(t *testing.T) {
+// TestTheEndOfAnExecutorIsExplained checks the failure cause of a task whose executor ended: it names the executor and
+// the agent, and says where to find out more.
+func TestTheEndOfAnExecutorIsExplained(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -151,9 +151,9 @@ func TestAnExecutorsEndIsASentence(t *testing.T) {
 	}
 }
 
-// TestReasonCountsWhatWeUseOurselves checks that a shard is not called too large for an agent if it would fit there
+// TestReasonsCountWhatThisSchedulerUses checks that a shard is not called too large for an agent if it would fit there
 // without the tasks of this scheduler.
-func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
+func TestReasonsCountWhatThisSchedulerUses(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	launches := s.runJob(func(j *jobs.Config) { j.ShardingTotalCount = 6 })
@@ -171,10 +171,10 @@ func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 	}
 }
 
-// TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold occupies the only large agent with an idle executor, so that it makes
-// no offers. The reason of a shard that needs this agent must not say that no agent can ever hold it, and the executor
-// must make room.
-func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
+// TestNeverIsSaidOnlyIfNoKnownAgentIsLargeEnough occupies the only large agent with an idle executor, so that the
+// agent makes no offers. The reason of a shard that needs this agent must not say that no agent can ever hold the
+// shard, and the idle executor must be shut down for it.
+func TestNeverIsSaidOnlyIfNoKnownAgentIsLargeEnough(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.ExecutorIdle = time.Hour
@@ -191,7 +191,7 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	s.runFor(time.Second)
 	s.now = s.now.Truncate(5 * time.Second).Add(3500 * time.Millisecond)
 	s.step()
-	s.offer("S2", 1, 8192) // held for the fire that is soon
+	s.offer("S2", 1, 8192) // held for the upcoming fire
 	for range 30 {
 		s.runFor(time.Second)
 		if s.core.placement.Held().Len() == 0 {
@@ -207,9 +207,9 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	}
 }
 
-// TestExplainSaysThatWhatRunsMayBeOld checks that explain has a note while the core has no session: the running shards
-// are shown as they were last known.
-func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
+// TestExplainWithoutASessionSaysThatItMayBeOutdated checks that explain has a note while the core has no session: the
+// running shards are shown as they were last known.
+func TestExplainWithoutASessionSaysThatItMayBeOutdated(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.runJob(oneShard)
@@ -230,9 +230,9 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	}
 }
 
-// TestExplainOfADaemonWhoseCronIsOver checks the note of a daemon whose cron never fires again: its shards stay, and it
-// cannot be triggered.
-func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
+// TestExplainOfADaemonWhoseCronHasEnded checks the note of a daemon whose cron never fires again: its shards stay, and
+// it cannot be triggered.
+func TestExplainOfADaemonWhoseCronHasEnded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

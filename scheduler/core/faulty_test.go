@@ -19,10 +19,10 @@ import (
 
 const accessDenied = "ZooKeeper denies permission"
 
-// TestD15WhatMayNotBeReadStopsNothingElse loads a registry in which some entries cannot be read. Documents, marks and
+// TestD15UnreadableEntriesStopNothingElse loads a registry in which some entries cannot be read. Documents, marks and
 // the queues of the original must be reported as faulty, and everything else must work. If entries of the scheduler's
 // own state, or lists of entries, cannot be read, loading must fail.
-func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
+func TestD15UnreadableEntriesStopNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -36,9 +36,10 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 			}
 		})
 	}
+	// shut has the paths of the entries that cannot be read.
 	shut := []string{"/config/app/shut_app", "/config/job/shut", "/state/disable/job/marked", "/state/failover/x",
 		"/state/ready/x", "/state/running"}
-	core, err := s.loadClosed(shut...)
+	core, err := s.loadUnreadable(shut...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,16 +82,16 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	}
 	for _, path := range []string{"/scheduler/fire-cursor", "/scheduler/execution/x", "/ha/framework_id",
 		"/config/job", "/state/disable/job"} {
-		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) ||
+		if _, err := s.loadUnreadable(path); err == nil || !strings.Contains(err.Error(), path) ||
 			!strings.Contains(err.Error(), accessDenied) {
 			t.Errorf("loading without %s: %v", path, err)
 		}
 	}
 }
 
-// TestD15ADocumentThatMayNoLongerBeReadStaysInForce checks that the last good document of a job stays in force when it
+// TestD15ADocumentThatBecomesUnreadableStaysInForce checks that the last good document of a job stays in force when it
 // can no longer be read. It must be shown as faulty, with the newest reason, since the first failure.
-func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
+func TestD15ADocumentThatBecomesUnreadableStaysInForce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -123,9 +124,9 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	}
 }
 
-// TestD15ADisabledMarkThatMayNotBeReadIsShown checks that a disabled mark that cannot be read disables its job, and is
+// TestD15AnUnreadableDisabledMarkIsShown checks that a disabled mark that cannot be read disables its job, and is
 // shown as faulty, until it can be read or is removed.
-func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
+func TestD15AnUnreadableDisabledMarkIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -153,9 +154,9 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 	}
 }
 
-// TestD15APathThatIsNoneIsShown checks that a node at a path that is too long for an entry is shown as faulty, and that
-// nothing is written there.
-func TestD15APathThatIsNoneIsShown(t *testing.T) {
+// TestD15APathThatIsTooLongIsShown checks that a node at a path that is too long for an entry is shown as faulty, and
+// that nothing is written there.
+func TestD15APathThatIsTooLongIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	path := "/config/job/" + strings.Repeat("n", 1100)
@@ -175,9 +176,9 @@ func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	}
 }
 
-// TestEditedJSONIsReadWithCare checks that an externally edited JSON document is checked as strictly as a request:
+// TestEditedJSONIsCheckedStrictly checks that an externally edited JSON document is checked as strictly as a request:
 // names must not be given twice, and must have the right case.
-func TestEditedJSONIsReadWithCare(t *testing.T) {
+func TestEditedJSONIsCheckedStrictly(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -234,8 +235,9 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	}
 }
 
-// loadClosed returns a core that has loaded the stored entries. Those at the given paths cannot be read.
-func (s *stage) loadClosed(paths ...string) (*Core, error) {
+// loadUnreadable returns a core that has loaded the stored entries, except that the entries at the given paths cannot
+// be read.
+func (s *stage) loadUnreadable(paths ...string) (*Core, error) {
 	var entries []registry.Entry
 	for _, path := range slices.Concat(step.SortedKeys(s.stored), paths) {
 		e := registry.Entry{Path: path, Value: s.stored[path]}

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// TestT3RepeatedKeyOfARemovedExecution repeats the key of a trigger in the step that removes its ended execution. The
-// answer must still name that execution, also after a restart, until the key expires.
+// TestT3RepeatedKeyOfARemovedExecution repeats the key of a trigger in the step that removes the ended execution of
+// that trigger. The answer must still name the execution, also after a restart, until the key expires.
 func TestT3RepeatedKeyOfARemovedExecution(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -46,8 +46,8 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	}
 }
 
-// TestX9LooksAtIdleExecutorsDoNotMultiply checks that the timers for idle executors do not pile up over many runs.
-func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
+// TestX9TimersForIdleExecutorsDoNotPileUp checks that the timers for idle executors do not pile up over many runs.
+func TestX9TimersForIdleExecutorsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	for _, period := range []time.Duration{5 * time.Second, 12 * time.Second, 20 * time.Second, time.Minute} {
 		s := newStage(t)
@@ -74,9 +74,9 @@ func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestX9RoomIsMadeBehindWhatCannotBeHelped checks that an idle executor is shut down for a small shard, although larger
-// executions wait before it that would not fit even then.
-func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
+// TestX9RoomIsMadeBehindExecutionsThatCannotFit checks that an idle executor is shut down for a small shard, although
+// larger executions wait before it that would not fit even then.
+func TestX9RoomIsMadeBehindExecutionsThatCannotFit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.ExecutorIdle = time.Hour
@@ -109,9 +109,9 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	}
 }
 
-// TestX9RoomIsMadeForAllThatStartTogether checks that an idle executor is shut down if the shards of an execution,
+// TestX9RoomIsMadeForShardsThatStartTogether checks that an idle executor is shut down if the shards of an execution,
 // which start together, do not all fit beside it.
-func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
+func TestX9RoomIsMadeForShardsThatStartTogether(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -134,9 +134,9 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	}
 }
 
-// TestX9ASecondIdleExecutorOfTheSameAppMakesRoom checks that of two idle executors of one app on an agent, one is shut
-// down for shards of the same app that only fit then. There are two because an executor gets no task while an attempt
-// that was given up may run on it.
+// TestX9ASecondIdleExecutorOfTheSameAppMakesRoom lets two idle executors of one app occupy an agent. One of them must
+// be shut down for shards of the same app that do not fit otherwise. There are two because an executor gets no task
+// while an attempt that was given up may run on it.
 func TestX9ASecondIdleExecutorOfTheSameAppMakesRoom(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -183,9 +183,9 @@ func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
 	}
 }
 
-// TestX9IdleExecutorsAreLookedAtTogether checks that at most about one step per second checks the many idle executors
-// of an app that is busy on another agent.
-func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
+// TestX9IdleExecutorsAreCheckedTogether lets 20 executors of an app become idle at different times, while the app is
+// busy on another agent. The core must not take many more than one step per second to check them.
+func TestX9IdleExecutorsAreCheckedTogether(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.ExecutorIdle = 0

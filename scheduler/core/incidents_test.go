@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// notified returns the notices that are to be sent to the people of a job, or to notifications.Operators: the codes of
-// all since the beginning, because no test answers a message.
+// notified returns the codes of all notices for the people of a job, or for notifications.Operators, since the
+// beginning. They are all still stored, because the tests that use it report no message as sent.
 func (s *stage) notified(job string) (codes []string) {
 	s.t.Helper()
 	value := s.stored[store.Under(store.PathNotification, job)]
@@ -50,7 +50,8 @@ func (s *stage) withOperators() {
 	s.restart()
 }
 
-// beatingWithOperators is startBeating with operators.
+// beatingWithOperators is like startBeating, but in a term whose operators are notified. The executors send heartbeats
+// for the first minute.
 func beatingWithOperators(t *testing.T, agents int, change func(*jobs.Config)) *beating {
 	t.Helper()
 	b := startBeating(t, agents, change)
@@ -62,7 +63,7 @@ func beatingWithOperators(t *testing.T, agents int, change func(*jobs.Config)) *
 	return b
 }
 
-// problems returns the kinds of the problems in the overview that the test is about.
+// problemsOf returns the problems of the given kinds that the overview shows, each as its kind and its reason.
 func (s *stage) problemsOf(kinds ...views.ProblemKind) (found []string) {
 	for _, p := range s.core.views.Facts().Problems {
 		if slices.Contains(kinds, p.Kind) {
@@ -72,8 +73,9 @@ func (s *stage) problemsOf(kinds ...views.ProblemKind) (found []string) {
 	return found
 }
 
-// TestN3AMachineIsSilentAndBack: a silence of less than half a minute is no news. One that lasts is reported once, and
-// its end once the machine was heard for a minute. A new leader repeats neither.
+// TestN3AMachineIsSilentAndBack checks that a silence of less than half a minute is not reported. A longer one is
+// reported once, and its end is reported after the machine was heard for a minute. A new leader must not repeat either
+// notice.
 func TestN3AMachineIsSilentAndBack(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 3, func(j *jobs.Config) { j.Failover = true })
@@ -103,7 +105,7 @@ func TestN3AMachineIsSilentAndBack(t *testing.T) {
 	}
 }
 
-// TestN3AMachineIsGone: an agent that the cluster removes is not expected back.
+// TestN3AMachineIsGone checks that a silent machine is reported as gone when the cluster removes its agent.
 func TestN3AMachineIsGone(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 3, func(j *jobs.Config) { j.Failover = true })
@@ -113,8 +115,9 @@ func TestN3AMachineIsGone(t *testing.T) {
 	b.expectNotices("machine_silent", "machine_gone")
 }
 
-// TestN3NobodyWaitsForAnAttemptThatIsBack: an attempt that was given up and replaced blocks nothing when it is back.
-func TestN3NobodyWaitsForAnAttemptThatIsBack(t *testing.T) {
+// TestN3AReplacedAttemptThatIsBackBlocksNothing checks that an attempt that was given up and replaced does not block
+// its job when it is back, so that the job's people are not notified.
+func TestN3AReplacedAttemptThatIsBackBlocksNothing(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 1, func(j *jobs.Config) { withWebhook(j); j.Failover = true })
 	b.beatFor(65*time.Second, "S1")
@@ -132,7 +135,8 @@ func TestN3NobodyWaitsForAnAttemptThatIsBack(t *testing.T) {
 	}
 }
 
-// TestN3TheEndOfASilenceIsReportedWithoutAnyTask: a cluster on which nothing happens wakes the leader for it.
+// TestN3TheEndOfASilenceIsReportedWithoutAnyTask checks that the leader wakes to report the end of a silence, although
+// no task runs and nothing else happens in the cluster.
 func TestN3TheEndOfASilenceIsReportedWithoutAnyTask(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 1, func(*jobs.Config) {})
@@ -144,8 +148,9 @@ func TestN3TheEndOfASilenceIsReportedWithoutAnyTask(t *testing.T) {
 	b.expectNotices("machine_silent", "machine_gone")
 }
 
-// TestN4ALeaderCountsNoSilenceOfAnEarlierOne: changes of the leader during one silence do not make a machine flap.
-func TestN4ALeaderCountsNoSilenceOfAnEarlierOne(t *testing.T) {
+// TestN4ASilenceIsCountedOnceForAllLeaders checks that several leaders during one silence do not count it several
+// times, so that the machine is not cordoned for flapping.
+func TestN4ASilenceIsCountedOnceForAllLeaders(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 3, func(j *jobs.Config) { j.UnreachableSeconds = 3600 })
 	for range 4 {
@@ -159,7 +164,8 @@ func TestN4ALeaderCountsNoSilenceOfAnEarlierOne(t *testing.T) {
 	b.expectNotices("machine_silent")
 }
 
-// TestN4TheOnlyMachineIsNotCordoned: without another machine, nothing could run.
+// TestN4TheOnlyMachineIsNotCordoned checks that the only machine is not cordoned although it flaps, because nothing
+// could run without it.
 func TestN4TheOnlyMachineIsNotCordoned(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 1, func(j *jobs.Config) { j.UnreachableSeconds = 600 })
@@ -172,7 +178,8 @@ func TestN4TheOnlyMachineIsNotCordoned(t *testing.T) {
 	}
 }
 
-// TestN3MessagesToOperatorsThatAreRefused: the overview names no job, and another start tries again.
+// TestN3MessagesToOperatorsThatAreRefused checks that the overview names no job for a refused message to operators,
+// and that the message is tried again after a restart.
 func TestN3MessagesToOperatorsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -192,7 +199,8 @@ func TestN3MessagesToOperatorsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestN3MostMachinesAreSilent: a silence of most machines is reported as one.
+// TestN3MostMachinesAreSilent checks that a silence of most machines is reported as one, until the cluster reports the
+// machines as unreachable.
 func TestN3MostMachinesAreSilent(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 4, func(j *jobs.Config) { j.Failover = true })
@@ -214,7 +222,8 @@ func TestN3MostMachinesAreSilent(t *testing.T) {
 		"machine_silent", "most_unreachable")
 }
 
-// TestN3ABlockedJob: its people and the operators are notified, with what would free it.
+// TestN3ABlockedJob checks that the operators and the people of a blocked job are notified, that the overview says
+// what blocks the job, and that its people are notified again when it is no longer blocked.
 func TestN3ABlockedJob(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 1, func(j *jobs.Config) {
@@ -240,11 +249,12 @@ func TestN3ABlockedJob(t *testing.T) {
 	}
 }
 
-// TestN4AMachineThatFlaps: the third silence within an hour cordons the machine for ten minutes, each further one for
-// twice as long, up to forty. An operator's cordon stays as it is.
+// TestN4AMachineThatFlaps checks that the third silence within an hour cordons a machine for ten minutes, and each
+// further one for twice as long, up to forty. A cordon by an operator must not change.
 func TestN4AMachineThatFlaps(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 3, func(j *jobs.Config) { j.UnreachableSeconds = 600 })
+	// swing makes the machine silent and heard again, and returns how long it is cordoned from then on.
 	swing := func() (cordon time.Duration) {
 		b.beatFor(20*time.Second, "S1")
 		b.beatFor(30 * time.Second)
@@ -253,7 +263,7 @@ func TestN4AMachineThatFlaps(t *testing.T) {
 	}
 	for i, want := range []time.Duration{0, 0, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 40 * time.Minute} {
 		if want == 0 && b.core.machines.IsCordoned("S1") {
-			t.Fatalf("cordoned after %d silences", i+1)
+			t.Fatalf("cordoned after %d silences", i)
 		} else if got := swing(); want > 0 && got != want-time.Minute && got != want {
 			t.Errorf("silence %d: cordoned for %s, want %s", i+1, got, want)
 		}
@@ -265,7 +275,7 @@ func TestN4AMachineThatFlaps(t *testing.T) {
 	}
 	b.step(Request{Token: 1, Event: operator.UncordonRequested{Machine: "S1"}})
 	if swing(); b.core.machines.IsCordoned("S1") {
-		t.Error("cordoned after the first silence since an operator has uncordoned it")
+		t.Error("cordoned at the first silence after an operator uncordoned it")
 	}
 	b.step(Request{Token: 1, Event: operator.CordonRequested{Machine: "S1", Reason: "a disk"}})
 	swing()
@@ -275,7 +285,8 @@ func TestN4AMachineThatFlaps(t *testing.T) {
 	}
 }
 
-// TestN3ADrainedMachine: it is reported once, and the overview shows cordoned machines.
+// TestN3ADrainedMachine checks that the end of a drain is reported once, also across a restart, and that the overview
+// shows the cordoned machine.
 func TestN3ADrainedMachine(t *testing.T) {
 	t.Parallel()
 	b := beatingWithOperators(t, 1, func(j *jobs.Config) {})
@@ -295,7 +306,8 @@ func TestN3ADrainedMachine(t *testing.T) {
 	b.expectNotices("machine_is_drained")
 }
 
-// TestN3NoticesShareTheMessageOfFailures: a notice that is added while a message is being sent stays for the next one.
+// TestN3NoticesShareTheMessageOfFailures checks that notices and failures of a job are sent in one message. A notice
+// that is added while a message is being sent must stay for the next one. Beyond a limit, notices are only counted.
 func TestN3NoticesShareTheMessageOfFailures(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

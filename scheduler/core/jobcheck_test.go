@@ -28,8 +28,8 @@ func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 	return j
 }
 
-// checkJob checks the registration of a job. It verifies that the check changes nothing, so that the next step writes
-// nothing.
+// checkJob checks the registration of a job. It fails the test if the check changes the jobs, or makes the next step
+// write something.
 func (s *stage) checkJob(c jobs.Config) (views.JobCheck, error) {
 	s.t.Helper()
 	before := s.core.views.Jobs()
@@ -199,8 +199,8 @@ func placedOn(agent string, shards int) (placed []views.PlacedShardView) {
 	return placed
 }
 
-// TestMemoryOfAnExecutorInAPod checks the note about a shard whose memory is less than the executor in its pod needs,
-// with the supervisor that an exclusive one has beside it.
+// TestMemoryOfAnExecutorInAPod checks the note about a shard with less memory than the executor in its pod needs. An
+// exclusive shard needs more, because a supervisor runs beside its executor.
 func TestMemoryOfAnExecutorInAPod(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

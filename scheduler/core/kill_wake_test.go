@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// TestK1AnsweredKillsWakeNobody requests many kills one after the other, which are all answered. The core must not wake
-// once for each of them afterwards.
-func TestK1AnsweredKillsWakeNobody(t *testing.T) {
+// TestK1AnsweredKillsCauseNoSteps requests many kills one after the other, which are all answered. The core must not
+// wake once for each of them afterwards.
+func TestK1AnsweredKillsCauseNoSteps(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

@@ -247,8 +247,8 @@ func TestE4MassSilenceIsTheLeadersFault(t *testing.T) {
 	}
 }
 
-// TestE4AMasterThatDoesNotKnowTheTasksOfSilentAgents checks that while all agents are silent, attempts that a new master
-// does not know are given up, but not before agents have had ten minutes to register with it.
+// TestE4AMasterThatDoesNotKnowTheTasksOfSilentAgents checks that while all agents are silent, attempts that a new
+// master does not know are given up, but not before agents have had ten minutes to register with it.
 func TestE4AMasterThatDoesNotKnowTheTasksOfSilentAgents(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 3, func(j *jobs.Config) { j.Failover = true })
