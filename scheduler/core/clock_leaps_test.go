@@ -142,7 +142,7 @@ func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
 			s.fireFor(15 * time.Second)
 			for _, job := range []string{"enabled", "changed", "registered"} {
 				if fires := s.createdOf(job); !slices.Equal(fires, []string{"20261121T080010Z"}) {
-					t.Errorf("%s made the fires %v", job, fires)
+					t.Errorf("%s has the fires %v, want only that of 8:00:10", job, fires)
 				}
 			}
 		})
@@ -164,7 +164,7 @@ func TestF4TheFirstTermBeginsInALeap(t *testing.T) {
 	s.fireFor(20 * time.Second)
 	s.checkOnce()
 	if fires := s.createdOf("my_job"); !slices.Contains(fires, "20261121T080030Z") {
-		t.Errorf("made the fires %v", fires)
+		t.Errorf("the fire of 8:00:30 is missing in %v", fires)
 	}
 }
 
@@ -332,7 +332,7 @@ func TestAnOlderReleaseLeadsInBetween(t *testing.T) {
 	s.fireFor(2 * time.Minute)
 	s.checkOnce()
 	if fires := s.createdOf("my_job"); !slices.Contains(fires, "20261121T080310Z") {
-		t.Errorf("made the fires %v", fires)
+		t.Errorf("the fire of 8:03:10 is missing in %v", fires)
 	}
 }
 

@@ -28,7 +28,8 @@ func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 }
 
 // TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished sets the clock an hour ahead, which opens a missed window, and
-// sets it right while the core crosses the window. The core must leave the window and make the fires of the true time.
+// sets it right while the core crosses the window. The core must abandon the window and make the fires of the true
+// time.
 func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)

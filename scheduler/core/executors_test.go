@@ -66,7 +66,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	x := l[0].Executor.ID
 	s.reportFinished(l)
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"})) // the agent was removed
-	s.runFor(50 * time.Minute)                             // far longer than SHUTDOWN is repeated on a registered agent
+	s.runFor(50 * time.Minute)                             // on a registered agent, SHUTDOWN is repeated for less
 	if s.core.executors.Get(x) == nil {
 		t.Fatal("the executor has no record any more, although it may still run")
 	}

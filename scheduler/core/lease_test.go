@@ -135,9 +135,10 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 	}
 }
 
-// TestK5ProcessesThatCantBeEndedBlockUntilAnOperatorsWord checks that the shard waits for longer than the lease, also
-// under a new leader, and that its machine is cordoned.
-func TestK5ProcessesThatCantBeEndedBlockUntilAnOperatorsWord(t *testing.T) {
+// TestK5ProcessesThatCantBeEndedBlockUntilAnOperatorConfirmsTheirEnd checks that processes that can't be ended block
+// their shard for longer than the lease, also under a new leader, until an operator confirms their end. Their machine
+// must be cordoned.
+func TestK5ProcessesThatCantBeEndedBlockUntilAnOperatorConfirmsTheirEnd(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
 	l := s.runJobOn("S1", exclusive)
@@ -159,7 +160,7 @@ func TestK5ProcessesThatCantBeEndedBlockUntilAnOperatorsWord(t *testing.T) {
 	s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}})
 	s.offer("S2", 8, 8192)
 	if got := s.answerAccepts(); len(got) != 1 {
-		t.Errorf("%d launches after an operator's word", len(got))
+		t.Errorf("%d launches after an operator confirmed the end, want 1", len(got))
 	}
 }
 
@@ -191,7 +192,7 @@ func TestK5WhoGetsALease(t *testing.T) {
 		"under a new leader":         {func(s *stage, _ cluster.TaskLaunch) { s.restart() }, true},
 		"while the cluster is away":  {func(s *stage, _ cluster.TaskLaunch) { s.unsubscribe() }, true},
 		"given up, but not replaced": {giveUp, true},
-		"not if a kill is wanted": {func(s *stage, _ cluster.TaskLaunch) {
+		"not if a kill is requested": {func(s *stage, _ cluster.TaskLaunch) {
 			s.step(Request{Token: 3, Event: operator.KillRequested{ExecutionID: s.created[0]}})
 		}, false},
 		"not after its end": {func(s *stage, l cluster.TaskLaunch) { s.update(l, cluster.Finished) }, false},
@@ -223,7 +224,7 @@ func TestK5WhoGetsALease(t *testing.T) {
 	}
 }
 
-// giveUp lets the agent of an attempt be unreachable until the attempt is given up.
+// giveUp makes the agent of an attempt unreachable until the attempt is given up.
 func giveUp(s *stage, l cluster.TaskLaunch) {
 	s.t.Helper()
 	s.reportUnreachable(l)
@@ -233,9 +234,9 @@ func giveUp(s *stage, l cluster.TaskLaunch) {
 	}
 }
 
-// TestK5AnExecutorThatAsksIsNotGivenUp checks that an attempt on an unreachable agent is not given up while its
-// executor requests the lease from the leader.
-func TestK5AnExecutorThatAsksIsNotGivenUp(t *testing.T) {
+// TestK5AnAttemptIsNotGivenUpWhileItsLeaseIsRequested checks that an attempt on an unreachable agent is not given up
+// while its executor requests the lease from the leader.
+func TestK5AnAttemptIsNotGivenUpWhileItsLeaseIsRequested(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
 	l := s.runJobOn("S1", exclusive)
@@ -287,9 +288,9 @@ func TestK5WhichRequestsRenewNothing(t *testing.T) {
 	}
 }
 
-// TestK5WhoTakesAnAttemptBack checks which request takes back an attempt that was given up: only one of its own holder,
-// who must know the present term.
-func TestK5WhoTakesAnAttemptBack(t *testing.T) {
+// TestK5WhichRequestTakesAnAttemptBack checks which request takes back an attempt that was given up: only one from the
+// holder of its lease, which must know the present term.
+func TestK5WhichRequestTakesAnAttemptBack(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*lease.Request)
@@ -333,8 +334,8 @@ func TestK5AnOrphanThatWasSeenAliveBlocks(t *testing.T) {
 	}
 }
 
-// TestK5AnOrphanThatIsAddedAgainCountsOnce checks that no orphan is left on an executor after its only orphan has
-// ended, so that the executor gets tasks.
+// TestK5AnOrphanThatIsAddedAgainCountsOnce checks that an orphan that is added twice counts once for its executor.
+// After the orphan has ended, the executor has no orphans, so that it gets tasks.
 func TestK5AnOrphanThatIsAddedAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
@@ -347,9 +348,9 @@ func TestK5AnOrphanThatIsAddedAgainCountsOnce(t *testing.T) {
 	}
 }
 
-// TestK5ExplainSaysThatNoLeaseWasAskedFor checks that explain says so if no lease was requested within 15 s after the
-// launch of a task, because its executor may reach no server.
-func TestK5ExplainSaysThatNoLeaseWasAskedFor(t *testing.T) {
+// TestK5ExplainSaysThatNoLeaseWasRequested checks that explain shows it if the lease of a task was not requested
+// within 15 s after the launch. The executor of the task may reach no server.
+func TestK5ExplainSaysThatNoLeaseWasRequested(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
 	l := s.runJobOn("S1", exclusive)

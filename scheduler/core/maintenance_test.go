@@ -45,9 +45,9 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	}
 }
 
-// TestAnAgentWhoseMaintenanceIsOverIsUsedAgain checks for different maintenance windows whether an agent is used.
+// TestAnAgentWhoseMaintenanceHasEndedIsUsedAgain checks for different maintenance windows whether an agent is used.
 // Offers may name a window long after it has ended.
-func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
+func TestAnAgentWhoseMaintenanceHasEndedIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		begins, ends time.Duration // from now; ends is 0 if the end is not known
@@ -75,9 +75,9 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestOffersOfAgentsAboutToGoAreNotAskedForAgain checks that offers of agents in maintenance are declined although a
-// shard waits, and that no REVIVE brings them back at once.
-func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
+// TestOffersOfAgentsInMaintenanceAreNotRequestedAgain checks that offers of agents in maintenance are declined
+// although a shard waits, and that no REVIVE brings them back at once.
+func TestOffersOfAgentsInMaintenanceAreNotRequestedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestF11MarksSetByHand sets marks by external edits. A mark must disable a job, or shut it down, as a request does,
-// whatever the name of the job is.
-func TestF11MarksSetByHand(t *testing.T) {
+// TestF11MarksSetExternally sets disabled marks by external edits. A mark must disable a job, or shut it down, as a
+// request does, whatever the name of the job is.
+func TestF11MarksSetExternally(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		job, value string

@@ -12,7 +12,8 @@ import (
 )
 
 // TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem runs a job whose six shards need one of twenty agents for a
-// moment every five seconds. It checks that other frameworks get everything else.
+// moment every five seconds. It checks that offers are held only shortly and revived once for each run, so that other
+// frameworks get everything else, and that the fires are not late.
 func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	t.Parallel()
 	for _, reviveTime := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
@@ -68,8 +69,8 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	}
 }
 
-// TestTheFirstFireHasOffersInTime checks that the first fire is on time although the lead was not measured before it.
-// Offers that arrive too early for it must be declined, and requested again just before the fire.
+// TestTheFirstFireHasOffersInTime checks that the first fire is on time although no lead was measured before it.
+// Offers that arrive too early for the fire must be declined, and requested again just before it.
 func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
@@ -80,8 +81,8 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	}
 }
 
-// TestOffersForAFireThatWillNotBeGoBack disables a job for whose fire an offer is held. The offer must be declined.
-func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
+// TestOffersForACancelledFireAreDeclined disables a job for whose fire an offer is held. The offer must be declined.
+func TestOffersForACancelledFireAreDeclined(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

@@ -50,9 +50,9 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	}
 }
 
-// TestOffersAreGivenBackWhileARoundGoesOn checks that unusable offers are declined in time although new offers keep
+// TestOffersAreDeclinedWhileAMatchGoesOn checks that unusable offers are declined in time although new offers keep
 // restarting the match, so that it never ends.
-func TestOffersAreGivenBackWhileARoundGoesOn(t *testing.T) {
+func TestOffersAreDeclinedWhileAMatchGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.DemandsPerStep = 2

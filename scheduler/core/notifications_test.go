@@ -119,7 +119,8 @@ func TestN2AMessageIsDroppedAfterADay(t *testing.T) {
 }
 
 // TestN2ADeregisteredJob deregisters a job whose notification is being sent, and registers another job of that name.
-// The next notification must keep its distance from the former one, whose outcome must not count for it.
+// The next notification must not be sent within a minute of the former one, and the outcome of the former one must not
+// count for it.
 func TestN2ADeregisteredJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -144,9 +145,9 @@ func TestN2ADeregisteredJob(t *testing.T) {
 	}
 }
 
-// TestErrorHandlersThatTellNobody checks that the handlers LOG and THROW log a failure as a problem, and that IGNORE
-// logs it without making it a problem. None of them sends a notification [D81].
-func TestErrorHandlersThatTellNobody(t *testing.T) {
+// TestErrorHandlersThatSendNoNotification checks that the handlers LOG and THROW log a failure as a problem, and that
+// IGNORE logs it without making it a problem. None of them sends a notification [D81].
+func TestErrorHandlersThatSendNoNotification(t *testing.T) {
 	t.Parallel()
 	for handler, problem := range map[string]bool{"": true, jobs.HandlerLog: true, jobs.HandlerThrow: true,
 		jobs.HandlerIgnore: false} {

@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestWhatNeverFitsHoldsNoOffer checks that an offer is declined for a long time if the only waiting shard fits no
-// known agent. Offers must not be suppressed, because a larger agent may come.
-func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
+// TestAShardThatNeverFitsHoldsNoOffer checks that an offer is declined for a long time if the only waiting shard fits
+// no known agent. Offers must not be suppressed, because a larger agent may come.
+func TestAShardThatNeverFitsHoldsNoOffer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -29,8 +29,8 @@ func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
 	}
 }
 
-// TestOffersGoWithTheirAgent checks that no held offer of a removed agent is used.
-func TestOffersGoWithTheirAgent(t *testing.T) {
+// TestOffersOfARemovedAgentAreNotUsed checks that no held offer of a removed agent is used.
+func TestOffersOfARemovedAgentAreNotUsed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -76,9 +76,9 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 	}
 }
 
-// TestAnOfferOfNothingIsGivenBackAtOnce checks that an offer without usable resources is declined for as long as
+// TestAnEmptyOfferIsDeclinedAtOnce checks that an offer without usable resources is declined for as long as
 // possible. An agent makes such offers if all its CPU and memory are revocable.
-func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
+func TestAnEmptyOfferIsDeclinedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -173,9 +173,9 @@ func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
 	return s
 }
 
-// TestWhatDoesNotFitHoldsNoOffers checks for how long offers are held for shards that do not all fit, so that other
-// frameworks can use the resources. A small shard must still be launched at once.
-func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
+// TestShardsThatDoNotFitHoldOffersOnlyBriefly checks for how long offers are held for shards that do not all fit, so
+// that other frameworks can use the resources. A small shard must still be launched at once.
+func TestShardsThatDoNotFitHoldOffersOnlyBriefly(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -216,9 +216,9 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 	}
 }
 
-// TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether checks that offers of all agents are requested when a
+// TestL1TheEndOfATaskRevivesOffersForShardsThatStartTogether checks that offers of all agents are requested when a
 // task ends, because shards that start together may fit now.
-func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
+func TestL1TheEndOfATaskRevivesOffersForShardsThatStartTogether(t *testing.T) {
 	t.Parallel()
 	s := newScarceCluster(t, 1, 5)
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "first_job", 1, 1 })

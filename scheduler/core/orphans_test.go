@@ -50,10 +50,10 @@ func replaceAndLose(s *stage) {
 	}
 }
 
-// TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain checks that an orphan that was seen alive
-// blocks its shard until its agent has been unreachable for two minutes, also under a new leader, who must ask the
+// TestE5AnOrphanSeenAliveBlocksUntilItsAgentIsUnreachableAgain checks that an orphan that was seen alive blocks its
+// shard until its agent has been unreachable for the time of rule E4 again, also under a new leader, who must ask the
 // master first.
-func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *testing.T) {
+func TestE5AnOrphanSeenAliveBlocksUntilItsAgentIsUnreachableAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, withFailover)
@@ -114,9 +114,9 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	}
 }
 
-// TestAShardThatAnOrphanBlocksHasNoOffersHeld checks that an offer is declined if the only waiting shard is blocked by
-// an orphan.
-func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
+// TestNoOffersAreHeldForAShardThatAnOrphanBlocks checks that an offer is declined if the only waiting shard is blocked
+// by an orphan.
+func TestNoOffersAreHeldForAShardThatAnOrphanBlocks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.runJobOn("S1", func(j *jobs.Config) { j.Failover = true })
@@ -128,16 +128,16 @@ func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	}
 }
 
-// TestE5AnOrphanThatStaysStagedHoldsItsShardFor checks how long an orphan blocks its shard if the master reports it as
-// STAGING, as it may do for days if the executor never takes the task. The time counts from the first such answer under
-// a new leader.
-func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
+// TestE5HowLongAStagedOrphanBlocksItsShard checks how long an orphan blocks its shard if the master reports it as
+// STAGING, as it may do for days if the executor never takes the task. The time counts from the first such answer
+// under a new leader.
+func TestE5HowLongAStagedOrphanBlocksItsShard(t *testing.T) {
 	t.Parallel()
 	const stagingTimeout = 10 * time.Minute // that of a live attempt
 	staged := fromMaster(cluster.ReasonReconciliation)
 	for name, test := range map[string]struct {
 		abandon func(*stage, cluster.TaskLaunch)
-		// then happens to the orphan after the master has told the next leader that it is staged.
+		// then is what happens to the orphan after the master has reported it to the next leader as STAGING.
 		then  func(*stage, cluster.TaskLaunch)
 		holds time.Duration // how long the orphan blocks its shard after that answer
 	}{
@@ -217,9 +217,9 @@ func stuckStaged(s *stage, l cluster.TaskLaunch) {
 	}
 }
 
-// TestF8AnOrphanEndsInItsTime checks until when a removed task blocks its shard under the next leader. It blocks for as
-// long as the task may take to end, and no longer if the clock was set back meanwhile.
-func TestF8AnOrphanEndsInItsTime(t *testing.T) {
+// TestF8ARemovedTaskBlocksForItsTimeOnly checks until when a removed task blocks its shard under the next leader. It
+// blocks for as long as the task may take to end, and no longer if the clock was set back meanwhile.
+func TestF8ARemovedTaskBlocksForItsTimeOnly(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct{ now, until time.Time }{

@@ -127,9 +127,9 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestS5AnEndWhoseCauseNeverComesIsTaken checks that such an end counts after a time in which the agent could have
-// reported the cause.
-func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
+// TestS5AnEndWhoseCauseNeverComesCounts checks that an end without a cause counts after a time in which the agent
+// could have reported the cause.
+func TestS5AnEndWhoseCauseNeverComesCounts(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[cluster.State]string{
 		cluster.Finished: "",
@@ -150,9 +150,9 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	}
 }
 
-// TestATimeThatJSONCannotHoldIsNow checks that an update with a time that JSON can't hold is stored with the present
-// time. Otherwise the next leader would lose the execution.
-func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
+// TestATimeThatJSONCannotHoldIsReplaced checks that an update with a time that JSON can't hold is stored with the
+// present time. Otherwise the next leader would lose the execution.
+func TestATimeThatJSONCannotHoldIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

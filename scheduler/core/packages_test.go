@@ -82,9 +82,9 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	}
 }
 
-// TestL8WhomAFailureHolds checks which apps wait after an app failed to fetch its package: those that fetch from the
-// same host and port. If the pods of the failed app have a template, no other app waits.
-func TestL8WhomAFailureHolds(t *testing.T) {
+// TestL8WhichAppsWaitAfterAFailedFetch checks which apps wait after an app failed to fetch its package: those that
+// fetch from the same host and port. If the pods of the failed app have a template, no other app waits.
+func TestL8WhichAppsWaitAfterAFailedFetch(t *testing.T) {
 	t.Parallel()
 	plain := app.Config{AppURL: "https://h/x"}
 	withTemplate := app.Config{AppURL: "https://h/x", PodTemplate: `{"spec":{"hostAliases":[]}}`}
@@ -122,9 +122,9 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 	}
 }
 
-// TestL8TheCauseIsShownOfOneApp checks that the overview shows the cause of failed fetches while all are of one app.
-// Once a second app fails, the cause is not shown.
-func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
+// TestL8TheCauseIsShownWhileOneAppFails checks that the overview shows the cause of failed fetches while all are of
+// one app. Once a second app fails, the cause is not shown.
+func TestL8TheCauseIsShownWhileOneAppFails(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	a := app.Config{AppName: "one", AppURL: "http://h/x"}

@@ -31,7 +31,7 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	}
 	c := New(s.opt)
 	if err := c.Load(s.now, Stored{Entries: stored}); err != nil || !found {
-		t.Fatalf("loading a state with an execution %v: %v", found, err)
+		t.Fatalf("the state has an execution: %v; loading it: %v", found, err)
 	}
 	for e := range c.executions.AllOpen() {
 		shard := e.Shard(0)

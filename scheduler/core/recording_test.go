@@ -18,10 +18,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestTermsThatRecordedAreSaidHoweverLongAgo checks that the number of batches of a former term is recorded even if
-// many terms without any batch followed. Such terms are begun by servers of an older release, which end them because
-// they don't know the version of the state.
-func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
+// TestTheBatchesOfFormerTermsAreRecordedHoweverLongAgo checks that the number of batches of a former term is recorded
+// even if many terms without any batch followed. Such terms are begun by servers of an older release, which end them
+// because they don't know the version of the state.
+func TestTheBatchesOfFormerTermsAreRecordedHoweverLongAgo(t *testing.T) {
 	t.Parallel()
 	shared := &step.Shared{Opt: step.Options{History: true, Term: 500}}
 	h := recording.New(shared, &executions.Set{})

@@ -15,9 +15,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestChangesFromOutsideAreTakenOver edits, breaks, mends and deletes documents and disabled marks in the registry, as
-// an operator may do, and checks each time what the core makes of it.
-func TestChangesFromOutsideAreTakenOver(t *testing.T) {
+// TestExternalEditsAreApplied edits, breaks, mends and deletes documents and disabled marks in the registry, as an
+// operator may do, and checks the effect of each edit.
+func TestExternalEditsAreApplied(t *testing.T) {
 	t.Parallel()
 	for _, format := range []step.DocumentFormat{step.JSONDocuments, step.YAMLDocuments} {
 		s := newStage(t)
@@ -37,8 +37,8 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Error("the same content in a new version changes more than the version (rule F2)")
 		}
 		// A YAML document is read whatever format the scheduler writes. Its cron counts from now, because it is new.
-		byHand := "jobName: my_job\nappName: my_app\njobExecutionType: TRANSIENT\ncron: 0 0 4 * * ?   # an hour later\nshardingTotalCount: 2\ncpuCount: 1\nmemoryMB: 64\njobType: SCRIPT\n"
-		s.edit(path, byHand, 2)
+		edited := "jobName: my_job\nappName: my_app\njobExecutionType: TRANSIENT\ncron: 0 0 4 * * ?   # an hour later\nshardingTotalCount: 2\ncpuCount: 1\nmemoryMB: 64\njobType: SCRIPT\n"
+		s.edit(path, edited, 2)
 		j := s.core.config.Job("my_job")
 		if j.Config().Cron != "0 0 4 * * ?" || j.Config().ShardingTotalCount != 2 || !j.Since().Equal(s.now) {
 			t.Errorf("the edited document is not applied: %+v", j.Config())
@@ -76,7 +76,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if !strings.Contains(notes(), "last good") {
 			t.Error("enabling the job hides its broken document")
 		}
-		s.edit(path, byHand, 4)
+		s.edit(path, edited, 4)
 		if strings.Contains(notes(), "last good") || len(s.core.views.FaultyDocuments()) != 0 {
 			t.Errorf("with a mended document, explain has the notes %s", notes())
 		}
@@ -87,7 +87,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		}
 		// A disabled mark may be written before its document.
 		s.edit("/state/disable/job/my_job", "my_job", 0)
-		s.edit(path, byHand, 0)
+		s.edit(path, edited, 0)
 		if j := s.core.config.Job("my_job"); j == nil || !j.Mark().Disables() {
 			t.Error("a disabled mark that was written before the document has no effect")
 		}
@@ -136,8 +136,8 @@ func TestYAMLDocumentsAreWrittenAsTheOriginalDoes(t *testing.T) {
 	}
 }
 
-// TestReconcileAsked checks which calls an operator's request to reconcile leads to.
-func TestReconcileAsked(t *testing.T) {
+// TestReconcileRequested checks which calls an operator's request to reconcile leads to.
+func TestReconcileRequested(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -162,9 +162,9 @@ func TestReconcileAsked(t *testing.T) {
 	}
 }
 
-// TestAnAppRemovedByHandIsKilledInOrder deletes an app externally, which kills the tasks of its eight jobs in one step.
-// The order of the kills must not depend on the order of a map.
-func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
+// TestTheTasksOfAnExternallyDeletedAppAreKilledInOrder deletes an app externally, which kills the tasks of its eight
+// jobs in one step. The order of the kills must not depend on the order of a map.
+func TestTheTasksOfAnExternallyDeletedAppAreKilledInOrder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

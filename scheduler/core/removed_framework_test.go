@@ -100,9 +100,9 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	}
 }
 
-// TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning checks that the wait for a removed framework's task starts
-// anew if its agent was unreachable meanwhile, or if nothing was heard of the agent for a long time.
-func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
+// TestT7TheWaitStartsAgainIfTheAgentWasAwayMeanwhile checks that the wait for a removed framework's task starts again
+// if its agent was unreachable meanwhile, or if nothing was heard of the agent for a long time.
+func TestT7TheWaitStartsAgainIfTheAgentWasAwayMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.runJobOn("S1", func(*jobs.Config) {})
@@ -121,9 +121,9 @@ func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	}
 }
 
-// TestT7ARemovalIsOfTheMasterThatSaidSo checks that only the master that removed the framework can prove that its tasks
-// have ended. After a change of master nothing is launched.
-func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
+// TestT7OnlyTheMasterThatRemovedTheFrameworkProvesTheEnd checks that only the master that removed the framework can
+// prove that its tasks have ended. After a change of master nothing is launched.
+func TestT7OnlyTheMasterThatRemovedTheFrameworkProvesTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.runJobOn("S1", func(*jobs.Config) {})

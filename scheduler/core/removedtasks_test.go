@@ -53,9 +53,9 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 	}
 }
 
-// TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain checks that without failover, the next execution of the job waits
+// TestRemovedTasksMayStillEndWithoutFailover checks that without failover, the next execution of the job waits
 // for as long as the removed task may take to end.
-func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
+func TestRemovedTasksMayStillEndWithoutFailover(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
 	s.app()

@@ -17,8 +17,8 @@ import (
 )
 
 // TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster checks that rule L2 bounds how long large jobs wait on a single
-// agent, although forty small jobs fire each second and use everything that becomes free. A large job needs all of the
-// agent, or about half.
+// agent, although forty small jobs fire each second and use everything that becomes free. A large job needs between
+// half of the agent and all of it.
 func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -68,9 +68,9 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	}
 }
 
-// TestL2WhatWasDrainedIsForTheNextReservation checks what happens to the room of a reservation that ends without a
-// launch. No other execution may use the room before the next reservation.
-func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
+// TestL2DrainedRoomIsForTheNextReservation checks that no other execution uses the room of a reservation that ends
+// without a launch: the room is for the next reservation.
+func TestL2DrainedRoomIsForTheNextReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -243,9 +243,9 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	t.Fatalf("in 200 s nothing with room for both shards was reserved; the last reservation is %+v", r)
 }
 
-// TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext checks that an execution that never fitted is matched again after
-// its job was changed, once it is the next of its job.
-func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
+// TestL2AnExecutionThatNeverFittedIsMatchedAgainWhenItIsNext checks that an execution that never fitted is matched
+// again after its job was changed, once it is the next of its job.
+func TestL2AnExecutionThatNeverFittedIsMatchedAgainWhenItIsNext(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

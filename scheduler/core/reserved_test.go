@@ -18,9 +18,9 @@ func part(key string, cpus, mem float64) cluster.Reserved {
 	return cluster.Reserved{Key: key, Resources: resources.New(cpus, mem)}
 }
 
-// TestL7WhatIsReservedIsUsedFirst launches two shards that need reserved and unreserved resources together. Reserved
-// resources must be used before unreserved ones, and by the executor before the tasks.
-func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
+// TestL7ReservedResourcesAreUsedFirst launches two shards that need reserved and unreserved resources together.
+// Reserved resources must be used before unreserved ones, and by the executor before the tasks.
+func TestL7ReservedResourcesAreUsedFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app(func(c *app.Config) { c.CPUCount, c.MemoryMB = 0.5, 128 })
@@ -43,10 +43,10 @@ func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	}
 }
 
-// TestX4TheSplitOfAnExecutorIsThatOfItsStart checks that later launches name the executor with the reserved resources
-// with which it was started, whatever is offered by then, also under another leader. Its resources must not be taken
-// from later offers again.
-func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
+// TestX4AnExecutorKeepsTheReservedResourcesOfItsStart checks that later launches name the executor with the reserved
+// resources with which it was started, whatever reserved resources are offered later, also under another leader. The
+// executor's resources must not be taken from later offers again.
+func TestX4AnExecutorKeepsTheReservedResourcesOfItsStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app(func(c *app.Config) { c.CPUCount, c.MemoryMB = 0.5, 128 })
@@ -78,8 +78,9 @@ func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 	}
 }
 
-// TestNothingReservedIsNamedWithoutReservations checks that launches name no reserved resources if the offer has none.
-func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
+// TestNoReservedResourcesAreNamedWithoutReservations checks that launches name no reserved resources if the offer has
+// none.
+func TestNoReservedResourcesAreNamedWithoutReservations(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

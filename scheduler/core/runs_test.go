@@ -138,9 +138,9 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 	}
 }
 
-// TestExplainTellsOfThePast checks that explain shows the last run with its reason, the last success, and the dropped
+// TestExplainShowsThePast checks that explain shows the last run with its reason, the last success, and the dropped
 // and missed fires, also under another leader.
-func TestExplainTellsOfThePast(t *testing.T) {
+func TestExplainShowsThePast(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
 	s.updateJob("my_job", func(j *jobs.Config) { j.Cron = "* * * * * ?" })
@@ -177,10 +177,9 @@ func TestExplainTellsOfThePast(t *testing.T) {
 	}
 }
 
-// TestJobsHaveNumbersOfTheirOwn checks the metrics of single jobs. At most Options.JobMetrics jobs have them. What they
-// say of the last run is known also under another leader, and the counts of a deregistered job make room for another
-// job.
-func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
+// TestJobsHaveTheirOwnMetrics checks the metrics of single jobs. At most Options.JobMetrics jobs have them. The
+// metrics of the last run stay under another leader, and a deregistered job makes room for the metrics of another job.
+func TestJobsHaveTheirOwnMetrics(t *testing.T) {
 	t.Parallel()
 	s, _ := someRuns(t)
 	statsByJob := func() map[string]stats.JobStats {

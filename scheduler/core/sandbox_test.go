@@ -95,10 +95,10 @@ func TestOutputIsReadWhereTheAgentServesIt(t *testing.T) {
 	}
 }
 
-// TestASecondRunOfAnExecutorHasASandboxOfItsOwn reports two tasks of one executor with different sandboxes. This
+// TestASecondRunOfAnExecutorHasItsOwnSandbox reports two tasks of one executor with different sandboxes. This
 // happens if the executor had just ended when the second task was launched, so that the agent started it again under
 // its id (X1). The output of each task must be read in its own sandbox.
-func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
+func TestASecondRunOfAnExecutorHasItsOwnSandbox(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

@@ -52,7 +52,7 @@ import (
 //	by NAME [kind= from=]                  the requester from here on
 //	edit PATH [TEXT]                       an external edit writes or removes a document or mark
 //	mute CALL…                             leaves these calls out until the next begin
-//	begin                                  begins anew with an empty registry
+//	begin                                  starts over with an empty registry
 //
 // A TASK is JOB/ITEM#N, JOB/ITEM for the last launch of an item, or any other text for an unknown task. An EXECUTOR is
 // APP#N.

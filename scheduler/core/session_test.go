@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// needsTwoAgents gives the three shards of a job 3 CPUs each. They start together, and an agent of 5 or 8 CPUs has not
-// enough room for all of them.
+// needsTwoAgents gives the three shards of a job 3 CPUs each. They start together, and an agent of 5 or 8 CPUs does
+// not have enough room for all of them.
 func needsTwoAgents(j *jobs.Config) { j.CPUCount = 3 }
 
 // TestT6OffersEndWithTheirSession checks that no offer is used that the master made before it answered SUBSCRIBE. The
@@ -88,10 +88,10 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 	expectNone("that came before SUBSCRIBED")
 }
 
-// TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt checks the step in which a session begins. A leader that
+// TestT6TheStepInWhichASessionBeginsIsFenced checks the step in which a session begins. A leader that
 // slept between its commit and its SUBSCRIBE would kill the next leader's tasks, which it does not know. Such a kill is
 // not written, so the step must be fenced.
-func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
+func TestT6TheStepInWhichASessionBeginsIsFenced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.core = s.load()
@@ -112,7 +112,7 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	}
 }
 
-// TestAnotherMasterIsTriedAtOnce checks that a change of master ends the pause before the next SUBSCRIBE, which
+// TestAnotherMasterIsTriedAtOnce checks that a change of master ends the pause before the next SUBSCRIBE. The pause
 // protects the former master. The news of a change before the last try must not end it.
 func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	t.Parallel()

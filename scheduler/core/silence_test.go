@@ -186,7 +186,7 @@ func TestE4WhatIsNotSilence(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		happen func(*beating)
-		then   time.Duration // from then on until the attempt is given up
+		then   time.Duration // how long after that the attempt is given up
 	}{
 		"the leader stands still": {func(b *beating) { b.stepAfter(10 * time.Minute) }, time.Minute},
 		"a new leader":            {func(b *beating) { b.runFor(50 * time.Second); b.restart() }, time.Minute},
@@ -292,7 +292,8 @@ func TestE4AgentsThatTheClusterHasLostDoNotCount(t *testing.T) {
 	}
 }
 
-// TestE4FewAreGivenUpAtOnce checks that at most two silent agents are given up at once, and then one every ten seconds.
+// TestE4FewAreGivenUpAtOnce checks that the attempts on at most two silent agents are given up at once, and then those
+// on one more agent every ten seconds.
 func TestE4FewAreGivenUpAtOnce(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 9, func(j *jobs.Config) { j.Failover = true })
@@ -308,9 +309,10 @@ func TestE4FewAreGivenUpAtOnce(t *testing.T) {
 	}
 }
 
-// TestE5WhatTheMasterRemembersIsNoSignOfLife checks that a given-up attempt does not block its shard because the master
-// still reports the task as RUNNING. Only a heartbeat of its executor shows that it is alive.
-func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
+// TestE5AStateThatTheMasterRemembersIsNoSignOfLife checks that a given-up attempt does not block its shard although
+// the master still reports the task as RUNNING, which the master may only remember. Only a heartbeat shows that the
+// executor is alive.
+func TestE5AStateThatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
 	l, remembered := b.launches[0], fromMaster(cluster.ReasonReconciliation)
@@ -424,8 +426,8 @@ func TestE4AnExecutorIsHeardAgainByTheNextLeader(t *testing.T) {
 	}
 }
 
-// TestASilenceNamesTheExecutionsThatWaitForOffers checks that a step which finds the only agent silent, so that its
-// offers are declined, names an execution that waits for offers: it waits for another reason now.
+// TestASilenceNamesTheExecutionsThatWaitForOffers checks that the step that finds the only agent silent names the
+// executions that wait for offers as changed. Their reason changes, because the offers of the agent are declined.
 func TestASilenceNamesTheExecutionsThatWaitForOffers(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(*jobs.Config) {})

@@ -308,8 +308,6 @@ func calls[C step.Call](d Decision) []C {
 	return out
 }
 
-// The following functions change a job, for stage.job.
-
 // reportUnreachable makes the master report that the agent of a task is unreachable from now on.
 func (s *stage) reportUnreachable(l cluster.TaskLaunch) {
 	s.t.Helper()

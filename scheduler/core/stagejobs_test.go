@@ -7,6 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
+// The following functions change a job, for stage.job.
+
 func everyFiveSeconds(j *jobs.Config) { j.Cron = "0/5 * * * * ?" }
 
 func oneShard(j *jobs.Config) { j.ShardingTotalCount = 1 }
@@ -17,7 +19,7 @@ func withMisfire(j *jobs.Config) { j.Misfire = true }
 
 func hourly(j *jobs.Config) { j.Cron = "0 0 * * * ?" }
 
-// startWithCPUs triggers my_job, offers agent S1 with that many CPUs, and returns what was launched there.
+// startWithCPUs triggers my_job, offers agent S1 with that many CPUs, and returns the launches there.
 func (s *stage) startWithCPUs(cpus float64) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.trigger()

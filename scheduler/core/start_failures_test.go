@@ -43,9 +43,9 @@ func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) 
 	}
 }
 
-// TestF8FailedStartsSurviveALeader checks that a new leader knows the start failures of an app on an agent, and that a
-// change of the app ends them.
-func TestF8FailedStartsSurviveALeader(t *testing.T) {
+// TestF8StartFailuresSurviveAChangeOfLeader checks that a new leader knows the start failures of an app on an agent,
+// and that a change of the app ends them.
+func TestF8StartFailuresSurviveAChangeOfLeader(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

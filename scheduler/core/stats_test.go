@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// TestHistogram checks that the bounds of all histograms ascend, in which bucket values are counted, and that a copy is
-// independent of its original.
+// TestHistogram checks that the bounds of all histograms ascend, that values are counted in the right buckets, and
+// that a copy is independent of its original.
 func TestHistogram(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]stats.Histogram{"latencies": stats.NewLatencies(),
@@ -40,7 +40,8 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// queues has the number of waiting shards of each kind, and of executions that must wait for others.
+// queues has the number of executions that can be launched (ready), of executions that wait for something other than
+// resources (blocked), and of shards that wait for a task, by the cause of their wait.
 type queues struct{ ready, blocked, failover, retry, daemon int }
 
 // queues returns the lengths of all queues.

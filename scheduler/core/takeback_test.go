@@ -260,9 +260,9 @@ func TestE5TheHistoryOfAnAttemptThatWasAway(t *testing.T) {
 	}
 }
 
-// TestE5TheEndOfWhatWasReplacedIsRecorded checks that the history gets the end of an attempt that was given up and
+// TestE5TheEndOfAReplacedAttemptIsRecorded checks that the history gets the end of an attempt that was given up and
 // replaced, and that the shard has the result of the later attempt.
-func TestE5TheEndOfWhatWasReplacedIsRecorded(t *testing.T) {
+func TestE5TheEndOfAReplacedAttemptIsRecorded(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]cluster.State{"killed": cluster.Killed, "finished": cluster.Finished} {
 		t.Run(name, func(t *testing.T) {

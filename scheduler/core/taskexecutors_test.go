@@ -206,9 +206,9 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 	}
 }
 
-// TestS1TheSameWordAgainAfterUnreachableIsNews checks that a task is not abandoned if the cluster reports the same
+// TestS1ARepeatedStateAfterUnreachableCounts checks that a task is not abandoned if the cluster reports the same
 // state as before its agent went away, because then the agent is back (S1).
-func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
+func TestS1ARepeatedStateAfterUnreachableCounts(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
 	s.app()
@@ -260,9 +260,9 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	}
 }
 
-// TestAgentsThatFetchInVain checks that an agent that cannot pull the image of an app is avoided for the app with
-// growing delays, although each pod is bound and begins to fetch before it fails (L6).
-func TestAgentsThatFetchInVain(t *testing.T) {
+// TestAgentsThatFailToFetchAreAvoided checks that an agent that cannot pull the image of an app is avoided for the app
+// with growing delays, although each pod is bound and begins to fetch before it fails (L6).
+func TestAgentsThatFailToFetchAreAvoided(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
 	s.app()

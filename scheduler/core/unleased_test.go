@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// runUnleased runs the shard of an exclusive job on node S1 of a Kubernetes whose pods can't request leases. Then it
-// lets the node be unreachable for longer than any time of rule E4.
+// runUnleased runs the shard of an exclusive job on node S1 of a Kubernetes cluster whose pods can't request leases.
+// Then the node is unreachable for longer than any time of rule E4.
 func runUnleased(t *testing.T, change func(*jobs.Config)) (*stage, cluster.TaskLaunch) {
 	t.Helper()
 	s := newStageOfTaskExecutors(t)
@@ -178,9 +178,9 @@ func TestK5AnUnreachableTaskWithoutALeaseIsExplained(t *testing.T) {
 	}
 }
 
-// TestK5OfEquallyLongSilencesTheSameIsNamedAlways checks which attempt the overview names if several have blocked a job
-// for equally long: the one with the lowest task id, whatever the order in which attempts are visited.
-func TestK5OfEquallyLongSilencesTheSameIsNamedAlways(t *testing.T) {
+// TestK5OfEquallyLongSilencesTheSameOneIsAlwaysNamed checks which attempt the overview names if several have blocked a
+// job for equally long: the one with the lowest task id, whatever the order in which attempts are visited.
+func TestK5OfEquallyLongSilencesTheSameOneIsAlwaysNamed(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
 	s.opt.LeaseURLs = nil

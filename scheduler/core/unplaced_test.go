@@ -88,7 +88,7 @@ func TestUnplacedRetry(t *testing.T) {
 	}
 	s.stepAfter(time.Hour)
 	if got := s.core.views.Unplaced(9); len(got) != 1 || got[0].Item != 0 {
-		t.Errorf("after its backoff, listed are %+v", got)
+		t.Errorf("after its backoff, %+v are listed, want the failed shard", got)
 	}
 }
 

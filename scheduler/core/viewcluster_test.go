@@ -87,9 +87,9 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldOfAnAgentIsShown checks that the free resources of an agent are those of its held offers. It also
+// TestTheHeldOffersOfAnAgentAreShown checks that the free resources of an agent are those of its held offers. It also
 // checks the totals of the cluster, and the pages of the list of agents.
-func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
+func TestTheHeldOffersOfAnAgentAreShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
