@@ -26,8 +26,8 @@ func (s *stage) sendMessage(l cluster.TaskLaunch, r *wire.Report) Decision {
 	return s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Report: r}))
 }
 
-// TestX13ReportsDecideNothing checks that the same events lead to the same calls and writes, whether the reports of the
-// executor can't be decoded, are wrong, or are empty.
+// TestX13ReportsDecideNothing checks that the same events lead to the same calls and writes, whether the reports of
+// the executor are empty, are wrong, or can't be decoded.
 func TestX13ReportsDecideNothing(t *testing.T) {
 	t.Parallel()
 	var decided [3][]Decision
@@ -71,9 +71,10 @@ func TestX13ReportsDecideNothing(t *testing.T) {
 	}
 }
 
-// TestClockNotesFollowBySteps checks that users see another error of an agent's clock only once it differs enough. In
-// the same step, the job whose note shows it must be reported as changed, so that the console reads it again.
-func TestClockNotesFollowBySteps(t *testing.T) {
+// TestNotesAboutClocksChangeInSteps checks that the shown error of an agent's clock changes only when the error
+// differs enough from it. In the same step, the job with that note must be reported as changed, so that the console
+// reads it again.
+func TestNotesAboutClocksChangeInSteps(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)[0]

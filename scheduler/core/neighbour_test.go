@@ -73,9 +73,9 @@ func TestOffersAreDeclinedWhileAMatchGoesOn(t *testing.T) {
 	}
 }
 
-// TestExecutorsOfALostAgentAreLookedForTogether removes an agent with the idle executors of 20 apps. The core sends
+// TestOneREVIVEFindsAllExecutorsOfALostAgent removes an agent with the idle executors of 20 apps. The core sends
 // REVIVE to find out whether the agent is back. It must send one for all executors together.
-func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
+func TestOneREVIVEFindsAllExecutorsOfALostAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
