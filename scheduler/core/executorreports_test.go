@@ -134,7 +134,7 @@ func TestX13AQuietExecutorIsShown(t *testing.T) {
 	expect := func(noted int, explained string) {
 		t.Helper()
 		if got := strings.Join(s.explain("my_job").Notes, "; "); len(notes) != noted ||
-			!strings.Contains(got, explained) || explained == "" && strings.Contains(got, "heard") {
+			!strings.Contains(got, explained) || explained == "" && strings.Contains(got, "reported") {
 			t.Fatalf("noted %q, want %d notes; explained %q, want %q", notes, noted, got, explained)
 		}
 	}
