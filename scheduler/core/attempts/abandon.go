@@ -14,7 +14,7 @@ import (
 )
 
 // abandon gives up an attempt that may still run, and keeps it as an orphan (rule E5). The orphan is not Returnable if
-// the attempt did not start or its kill is wanted.
+// its task is stuck in STAGING or its kill is wanted.
 func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := as.newOrphan(ref)
@@ -39,8 +39,9 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	as.SupersedeAwaited(e.Job())
 }
 
-// Supersede records that the matching orphans of a job are not taken back any more. It kills those that a kill can
-// reach now: all where the cluster keeps kills, otherwise those whose executors are only silent.
+// Supersede records that the matching orphans of a job are no longer to be taken back. It kills those that a kill can
+// reach: all of them if each task has its own executor, because that cluster keeps kills, otherwise those that were
+// given up only because their executors were silent.
 func (as *Attempts) Supersede(job string, match func(*orphans.Orphan) bool) {
 	for _, o := range as.st.Orphans.Supersede(job, match) {
 		switch {
@@ -52,9 +53,9 @@ func (as *Attempts) Supersede(job string, match func(*orphans.Orphan) bool) {
 	}
 }
 
-// SupersedeAwaited supersedes the orphans for which the first execution of a job's queue waits. It does so only on a
-// cluster with executors of tasks: there an orphan blocks its shard until its kill is known to be kept, and it is
-// killed only after it was superseded.
+// SupersedeAwaited supersedes the orphans of the shards that wait in the first execution of a job's queue. It does so
+// only on a cluster where each task has its own executor: there an orphan blocks its shard until its kill is known to
+// be kept, and it is killed only after it was superseded.
 func (as *Attempts) SupersedeAwaited(job string) {
 	first := as.st.Executions.First(job)
 	if first == nil || !as.st.Opt.TaskExecutors {
@@ -65,9 +66,9 @@ func (as *Attempts) SupersedeAwaited(job string) {
 	})
 }
 
-// takeBack makes an orphan the present attempt of its shard, and returns whether that was possible (rule E5). Its
-// executor has just reported state, which is RUNNING or the like, or the orphan's end. A job of six hours must not
-// lose everything to a minute without its agent.
+// takeBack makes an orphan the present attempt of its shard again, and returns whether that was possible (rule E5), so
+// that a job of six hours is not run again because its agent was away for a minute. state is what was just reported
+// of the orphan: a live state, or an end that its executor reported.
 func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	e, j, x := as.st.Executions.Find(o.Execution), as.st.Config.Job(o.Job), as.st.Executors.Get(o.Executor)
 	if !o.Returnable || as.st.Draining() || e == nil || o.Item >= e.NumShards() || !e.Kill().IsZero() {
@@ -86,7 +87,7 @@ func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	as.st.Orphans.Remove(o.TaskID)
 	ref := e.Ref(o.Item)
 	if o.Lease > 0 {
-		as.st.Leases.Record(o.TaskID) // it may have asked an earlier leader, or only now
+		as.st.Leases.Record(o.TaskID) // its executor may have asked an earlier leader, or asks only now
 	}
 	away := as.st.Now().Sub(as.st.Executions.TakeBack(ref)).Round(time.Second)
 	as.st.Note(step.Note{Kind: step.NoteTaskReturned, Job: o.Job, Execution: o.Execution, Task: o.TaskID,
@@ -96,16 +97,16 @@ func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	return true
 }
 
-// killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as Kubernetes
-// keeps the deletion of a pod. There an orphan is killed as soon as its shard is to run again, and counts as reported
-// only when its kill is known to be kept: otherwise its agent could come back without having received the task, and
-// start it beside the next attempt.
+// killOrphan kills an orphan. A cluster where each task has its own executor keeps kills for agents that are away, as
+// Kubernetes keeps the deletion of a pod. There an orphan is killed as soon as its shard is to run again, and counts as
+// reported only when its kill is known to be kept. Otherwise an agent that comes back could receive the task only then,
+// and start it beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
 		"it was given up while its agent did not answer")
 }
 
-// killStored kills an orphan on a cluster with executors of tasks, and asks soon whether the kill is kept.
+// killStored kills an orphan on a cluster where each task has its own executor, and asks soon whether the kill is kept.
 func (as *Attempts) killStored(o *orphans.Orphan) {
 	as.killOrphan(o)
 	as.st.Subscription.AskSoon()
@@ -178,9 +179,9 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 }
 
 // recordStaged records since when an orphan was reported as STAGING and as nothing else, and returns whether it is
-// stuck: it has been STAGING for as long as a live attempt may be. Such an orphan is treated as if its agent were
-// away, like a live attempt: no executor takes the task, and the master reports STAGING for as long as the agent is
-// registered. If the task starts nevertheless, its next update is a sign of life.
+// stuck: it has been STAGING for as long as a live attempt may be. Like a live attempt that is stuck, such an orphan is
+// treated as if its agent were away, because no executor takes the task, and the master reports STAGING for as long as
+// the agent is registered. If the task starts nevertheless, its next update is a sign of life.
 func (as *Attempts) recordStaged(o *orphans.Orphan, state cluster.State) (isStuck bool) {
 	since := o.Staged
 	switch {

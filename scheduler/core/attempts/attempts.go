@@ -27,7 +27,7 @@ func New(s *state.State, p sandbox.Places, d *daemons.Daemons, r *recording.Reco
 	return &Attempts{st: s, places: p, daemons: d, recording: r}
 }
 
-// Wake is when Sweep is to be called next, in the time of the term; zero while there is neither a task nor an
+// Wake returns when Sweep is to be called next, in the time of the term; zero while there is neither a task nor an
 // orphan.
 func (as *Attempts) Wake() time.Time {
 	if as.st.Executions.NumTasks()+as.st.Orphans.Len() == 0 {

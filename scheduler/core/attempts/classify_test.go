@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestE1WhatMayHaveBegun checks that an attempt counts as never begun only if this is certain.
-func TestE1WhatMayHaveBegun(t *testing.T) {
+// TestE1MayHaveBegun checks that an attempt counts as never begun only if this is certain.
+func TestE1MayHaveBegun(t *testing.T) {
 	t.Parallel()
 	uuid, at := []byte("u"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	terminated := cluster.Update{State: cluster.Failed, Source: cluster.FromAgent,

@@ -11,7 +11,7 @@ import (
 
 // DeclareDead ends everything on a machine at once, because an operator states that the machine is gone for good (rule
 // M2): the attempts of its live tasks are lost and leave no orphan, and its orphans are forgotten. It returns the
-// numbers of both. The executors there get no more tasks, and are shut down should they ever be seen again.
+// numbers of both. The executors there get no more tasks, and are shut down if they are ever seen again.
 func (as *Attempts) DeclareDead(machine string, why reason.Reason) (lost, forgotten int) {
 	var refs []executions.TaskRef
 	for _, id := range as.st.Agents.OnHost(machine) {

@@ -24,8 +24,8 @@
 //	classify ─▶ next ─▶ the shard has ended, or waits for another attempt (endAttempt)
 //
 // Every attempt ends through endAttempt, also if it is given up or its machine is declared dead. classify and next are
-// pure: classify turns the terminal update into an outcome, and next turns the outcome,
-// the job's settings and what was counted so far into a verdict.
+// pure: classify turns the terminal update into an outcome, and next turns the outcome, the job's settings and the
+// shard's counts so far into a verdict.
 //
 //	outcome                 means                                        the shard runs again
 //	finished                the task reported success                    if it belongs to a daemon

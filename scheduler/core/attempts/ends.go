@@ -29,8 +29,8 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, result outcome, lingerTim
 	failed := result == outcomeFailed && !in.drained() || v.state == executions.Failed
 	as.st.Executions.EndAttempt(ref, v.attempt, failed, v.cause, v.counts)
 	if v.blameAgent && as.st.Config.App(e.Settings().App.AppName) != nil {
-		// Shards that bring their executors start and fail together, so those of one execution with the same attempt
-		// number count as one start.
+		// Where each task has its own executor, the tasks of one execution with the same attempt number start and fail
+		// together, so they count as one start.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
 		as.st.RequestMatchAt(as.st.StartFailures.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Between status updates executors report how far their tasks have come (wire.Report). These reports may get lost,
-// come late or be garbage, so no call and no write depends on them. Their content is shown to people. It is kept in
+// come late or be garbage, so no call and no write depends on them. Their content is only shown to users. It is kept in
 // memory only, and is dropped with the attempt, the executor or the agent that it describes.
 
 // Message applies a message of an executor: a heartbeat, or a report of its clock and the progress of its tasks. It
@@ -46,10 +46,10 @@ func (as *Attempts) Message(m cluster.Message) {
 
 // recordProgress records the progress of the reported tasks. It leaves out tasks that are not live or do not belong to
 // the reporter.
-func (as *Attempts) recordProgress(tasks []wire.TaskReport, isReporters func(*executions.Shard) bool) {
+func (as *Attempts) recordProgress(tasks []wire.TaskReport, ofReporter func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
-		if ref, ok := as.st.Executions.Task(t.TaskID); ok && isReporters(ref.Shard()) && ref.Shard().Live() {
+		if ref, ok := as.st.Executions.Task(t.TaskID); ok && ofReporter(ref.Shard()) && ref.Shard().Live() {
 			as.st.Executions.SetProgress(ref, as.boundedProgress(t.Progress))
 		}
 	}

@@ -45,7 +45,7 @@ func (as *Attempts) RenewLeases(r lease.Request) *lease.Answer {
 	return a
 }
 
-// renewal is what a request does for one task.
+// renewal is the answer to a request about one of its tasks.
 type renewal int
 
 const (
@@ -82,7 +82,8 @@ func (as *Attempts) renewLease(r lease.Request, taskID string) renewal {
 // leaseAskedWithin is how soon after its launch an executor usually asks for the lease of an exclusive task.
 const leaseAskedWithin = 15 * time.Second
 
-// markLeaseOverdue records, for people, that no lease was asked for an exclusive task yet, although it is time.
+// markLeaseOverdue records that the executor of an exclusive task has not asked for its first lease within
+// leaseAskedWithin, so that users see why the task has not begun.
 func (as *Attempts) markLeaseOverdue(ref executions.TaskRef) {
 	s := ref.Shard()
 	if s.Lease() > 0 && as.st.Leases.AskedAt(s.TaskID()).IsZero() &&
@@ -133,8 +134,8 @@ func (as *Attempts) holdsLease(s *executions.Shard) bool {
 	return s.Lease() > 0 && !at.IsZero() && as.st.Now().Sub(at) < silentAfter
 }
 
-// addLease adds to the orphan of an attempt how long its processes may live on its lease. It does nothing if the
-// attempt is not exclusive, or has never had a lease, so that it never began.
+// addLease records in the orphan of an attempt how long its processes may live on its lease. It does nothing if the
+// attempt is not exclusive, or never had a lease and therefore never began.
 func (as *Attempts) addLease(o *orphans.Orphan, ref executions.TaskRef) {
 	s := ref.Shard()
 	if at := as.st.Leases.AskedAt(s.TaskID()); s.Lease() > 0 && !at.IsZero() {
@@ -158,8 +159,8 @@ func (as *Attempts) keepUnkilled(ref executions.TaskRef, u cluster.Update) bool 
 	return true
 }
 
-// keepUnseen keeps an attempt as an orphan until its lease is over, because the cluster says that it has ended, but
-// not its executor. It does nothing if the attempt holds no lease.
+// keepUnseen keeps an attempt as an orphan until its lease is over, because the cluster has reported its end, but its
+// executor has not. It does nothing if the attempt holds no lease.
 func (as *Attempts) keepUnseen(ref executions.TaskRef) {
 	if o := as.newOrphan(ref); o.HoldsLease() {
 		o.Unseen, o.Reported = true, true
@@ -167,8 +168,8 @@ func (as *Attempts) keepUnseen(ref executions.TaskRef) {
 	}
 }
 
-// knowsEnd reports whether an update that says that a task has ended is proof that none of its processes is left.
-// Only its executor knows that; where each task has an executor of its own, the cluster's agent knows it, too.
+// knowsEnd reports whether u, which reports the end of a task, proves that none of its processes is left. Only the
+// task's executor knows that; where each task has its own executor, the cluster's agent knows it, too.
 func (as *Attempts) knowsEnd(u cluster.Update) bool {
 	return u.Source == cluster.FromExecutor && (u.Status == nil || !u.Status.Unkilled) ||
 		u.Source == cluster.FromAgent && as.st.Opt.TaskExecutors

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// maxMachines bounds the different machines with which attempts of a shard are lost. At that number the shard is not
-// run again, because probably it brings the machines down. A daemon's shard always goes on.
+// maxMachines is the number of different machines lost together with attempts of one shard at which the shard is not
+// run again, because it probably brings the machines down. A daemon's shard always goes on.
 const maxMachines = 2
 
 // ending is the input of next: everything that decides what follows the end of an attempt.
@@ -24,7 +24,7 @@ type ending struct {
 	away    bool
 	machine string
 	// killWanted is set when a kill of the task was wanted; kill has the reason if this task alone was to be killed.
-	// timedOut is set if the kill was for the task's timeout, with the time that the task ran (rules K1, K4).
+	// timedOut is set if the kill was for the task's timeout; ran is for how long the task ran (rules K1, K4).
 	killWanted bool
 	kill       reason.Reason
 	timedOut   bool
@@ -37,7 +37,8 @@ type ending struct {
 	next   executions.Source
 
 	// daemon says that the shard belongs to a daemon's standing execution. runEnds is the reason why the rest of the
-	// execution is to end, none if it goes on.
+	// execution is to end, zero if it goes on. source is the source of the execution. failover says that a lost shard
+	// of the job is run again.
 	daemon   bool
 	runEnds  reason.Reason
 	source   executions.Source
@@ -160,8 +161,8 @@ func (in *ending) afterTimeout() verdict {
 	return in.failed(executions.TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
 }
 
-// afterOwnEnd decides after an end that no kill requested (rules E1-E3, X1, L6). A daemon's shard is tried without
-// limit, with a growing delay: the obstacle may be removed, and explain shows it.
+// afterOwnEnd decides after an end that was not requested (rules E1-E3, X1, L6). A daemon's shard is tried without
+// limit, with a growing delay, because an operator may remove the cause, which explain shows.
 func (in *ending) afterOwnEnd() verdict {
 	triesBefore := in.tries - 1
 	if in.daemon {

@@ -11,10 +11,10 @@ import (
 )
 
 var (
-	boom    = reason.FromText("boom")
-	asked   = reason.Of(reason.KilledOnRequest)
-	stopped = reason.Of(reason.ServerStopped)
-	drained = reason.MachineDrained("m1")
+	boom      = reason.FromText("boom")
+	onRequest = reason.Of(reason.KilledOnRequest)
+	stopped   = reason.Of(reason.ServerStopped)
+	drained   = reason.MachineDrained("m1")
 )
 
 // TestNext has a row for each rule about what follows the end of an attempt.
@@ -63,7 +63,7 @@ func TestNext(t *testing.T) {
 		{"M3 also if it failed when it was killed", end(kill(drained), result(outcomeFailed)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt KILLED"},
 		{"M3 also if it was lost", end(kill(drained), result(outcomeLost)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt LOST"},
 		{"M3 a shard that had finished stays finished", end(kill(drained), result(outcomeFinished)), "FINISHED: boom"},
-		{"M3 it does not run again if its run is to end", end(kill(drained), runEnds(asked), result(outcomeKilled)), "KILLED: killed on request; boom"},
+		{"M3 it does not run again if its run is to end", end(kill(drained), runEnds(onRequest), result(outcomeKilled)), "KILLED: killed on request; boom"},
 		{"M3 a daemon's shard goes on", end(kill(drained), daemon, result(outcomeKilled)), "WAITING DAEMON in 1s: its machine m1 is drained; attempt KILLED"},
 
 		{"E1 a task that never began is launched again, with the same source", end(result(outcomeNeverStarted)),
@@ -109,7 +109,7 @@ func TestNext(t *testing.T) {
 			"FAILED: boom; fails 2"},
 		{"X8 a daemon that ends is run again", end(result(outcomeFailed), daemon),
 			"WAITING DAEMON in 1s: boom; fails 1; attempt FAILED"},
-		{"X8 also when it ends well", end(result(outcomeFinished), daemon, counts(executions.Tries{Fails: 1})),
+		{"X8 also when it succeeds", end(result(outcomeFinished), daemon, counts(executions.Tries{Fails: 1})),
 			"WAITING DAEMON in 2s: boom; fails 2; attempt FAILED"},
 
 		{"X1 an executor with another ExecutorInfo at the master gets no more tasks", end(result(outcomeExecutorInfoMismatch)),
@@ -119,25 +119,25 @@ func TestNext(t *testing.T) {
 		{"L6 a shard that does not start too often fails",
 			end(result(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
 			"FAILED: the app's executor did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
-		{"L6 so does a shard whose tasks bring their executors",
+		{"L6 so does a shard whose tasks have their own executors",
 			end(result(outcomeExecutorStartFailed), taskExecutors, counts(executions.Tries{Starts: 1})),
 			"FAILED: a task of the app did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
-		{"X4 another leader's address blames no agent", end(result(outcomeExecutorStartFailed), servedElsewhere),
+		{"X4 an agent that was to fetch the executor from another leader is not blamed", end(result(outcomeExecutorStartFailed), servedElsewhere),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor; attempt FAILED"},
 
-		{"K1 a task that was killed by its id is not run again", end(result(outcomeLost), failover, kill(asked)),
+		{"K1 a task that was killed by its id is not run again", end(result(outcomeLost), failover, kill(onRequest)),
 			"KILLED: killed on request"},
-		{"K1 the reason says that SIGKILL ended it", end(result(outcomeKilled), endedByForce, kill(asked)),
-			"KILLED: " + reason.EndedByForce(asked.Saying(boom)).String()},
-		{"K1 the reason keeps the job's own words", end(result(outcomeKilled), kill(asked)), "KILLED: killed on request; boom"},
-		{"K1 the reason omits the cluster's words", end(result(outcomeKilled), kill(asked), causeOfCluster),
+		{"K1 the reason says that SIGKILL ended it", end(result(outcomeKilled), endedByForce, kill(onRequest)),
+			"KILLED: " + reason.EndedByForce(onRequest.Saying(boom)).String()},
+		{"K1 the reason keeps the job's own words", end(result(outcomeKilled), kill(onRequest)), "KILLED: killed on request; boom"},
+		{"K1 the reason omits the cluster's words", end(result(outcomeKilled), kill(onRequest), causeOfCluster),
 			"KILLED: killed on request"},
-		{"K1 a task that had finished stays finished", end(result(outcomeFinished), kill(asked)), "FINISHED: boom"},
-		{"K1 it is not run again by the next server either", end(result(outcomeKilled), failover, runEnds(stopped), kill(asked)),
+		{"K1 a task that had finished stays finished", end(result(outcomeFinished), kill(onRequest)), "FINISHED: boom"},
+		{"K1 it is not run again by the next server either", end(result(outcomeKilled), failover, runEnds(stopped), kill(onRequest)),
 			"KILLED: killed on request; boom"},
-		{"X8 a daemon's shard goes on", end(result(outcomeKilled), daemon, kill(asked)),
+		{"X8 a daemon's shard goes on", end(result(outcomeKilled), daemon, kill(onRequest)),
 			"WAITING DAEMON in 1s: killed on request; attempt KILLED"},
-		{"X8 it ends if its run is to end", end(result(outcomeKilled), daemon, runEnds(reason.Of(reason.Disabled)), kill(asked)),
+		{"X8 it ends if its run is to end", end(result(outcomeKilled), daemon, runEnds(reason.Of(reason.Disabled)), kill(onRequest)),
 			"KILLED: the job is disabled; boom"},
 		{"K2 a run that is to end ends", end(result(outcomeKilled), runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled; boom"},
@@ -168,7 +168,7 @@ func TestNext(t *testing.T) {
 		{"K4 the end of the run takes precedence",
 			end(result(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled; boom"},
-		{"K4 a kill of the task takes precedence", end(result(outcomeKilled), timedOut, kill(asked)),
+		{"K4 a kill of the task takes precedence", end(result(outcomeKilled), timedOut, kill(onRequest)),
 			"KILLED: killed on request; boom"},
 		{"K1 a kill without a reason of its own", end(result(outcomeKilled), killWanted), "KILLED: "},
 	} {
@@ -211,7 +211,7 @@ func (v verdict) String() string {
 func TestNextAlwaysDecides(t *testing.T) {
 	t.Parallel()
 	bools := []bool{false, true}
-	kills := []reason.Reason{{}, asked, stopped, reason.Of(reason.Disabled)}
+	kills := []reason.Reason{{}, onRequest, stopped, reason.Of(reason.Disabled)}
 	for result := outcomeFinished; result <= outcomeKilled; result++ {
 		for _, kill := range kills[:2] {
 			for _, runEnds := range kills {

@@ -50,7 +50,7 @@ type silence struct {
 	nextGiveUp time.Time
 }
 
-// heartbeat records a heartbeat of an executor. That of an unknown executor only counts as a sign of its orphans.
+// heartbeat records a heartbeat of an executor. If the executor is unknown, it is only a sign of life of its orphans.
 func (as *Attempts) heartbeat(m cluster.Message) {
 	as.askAboutOrphansOf(m.ExecutorID)
 	x := as.st.Executors.Get(m.ExecutorID)
@@ -70,7 +70,8 @@ func (as *Attempts) askAboutOrphansOf(executor string) {
 }
 
 // endSilence records that an executor is not silent: it has sent a heartbeat, an update about any of its tasks, or a
-// request for leases. Its tasks may have been silent under an earlier leader, so that only they know.
+// request for leases. Its tasks are checked even if this leader has not found it silent, because they may have been
+// recorded as silent under an earlier leader.
 func (as *Attempts) endSilence(x *executors.Executor) {
 	if since := x.SilentSince(); !since.IsZero() {
 		as.st.Executors.MarkSilent(x, time.Time{})
@@ -106,12 +107,12 @@ func (as *Attempts) tasksOf(x *executors.Executor) (refs []executions.TaskRef) {
 	return refs
 }
 
-// detectSilence determines which executors with tasks are silent, and on which agents all of them are. It is called in
-// each sweep.
+// detectSilence determines which executors with tasks are silent, and on which agents no such executor is heard. It is
+// called in each sweep.
 func (as *Attempts) detectSilence() {
 	now, sl := as.st.Now(), &as.silence
 	if now.Sub(sl.sweptAt) > 2*step.SweepInterval {
-		sl.listeningSince = now // a new leader, or one that stood still: messages may wait to be read
+		sl.listeningSince = now // this leader is new or stood still, so messages may wait to be read
 	}
 	sl.sweptAt = now
 	if sl.judged = as.canJudgeSilence(); !sl.judged {
@@ -160,8 +161,8 @@ func (as *Attempts) canJudgeSilence() bool {
 		now.Sub(as.silence.listeningSince) >= silentAfter && now.Sub(as.silence.sweptAt) <= 2*step.SweepInterval
 }
 
-// markSilent records that an executor is silent, and that its tasks are unreachable since then or, if that was later,
-// since their launch. A task that the cluster has not reported in this session does not count as unreachable.
+// markSilent records that an executor is silent, and that its tasks have been unreachable since the given time or, if
+// that was later, since their launch. A task that the cluster has not reported in this session does not count as unreachable.
 func (as *Attempts) markSilent(x *executors.Executor, since time.Time) {
 	if x.SilentSince().IsZero() {
 		as.st.Executors.MarkSilent(x, since)
@@ -212,8 +213,8 @@ func (as *Attempts) MostSilent() (since time.Time, silent, all int) {
 }
 
 // mayGiveUp reports whether an unreachable task may be given up. If it counts as unreachable only because its executor
-// is silent, most agents must be heard, and no more agents than the limits above allow are given up. A yes for another
-// agent counts towards these limits.
+// is silent, most agents must be heard, and no more agents than the limits above allow are given up. Each new agent for
+// which mayGiveUp returns true counts towards these limits.
 func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
 	sl, now := &as.silence, as.st.Now()
 	switch {

@@ -41,8 +41,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	as.watchTimeout(ref)
 	if !as.st.Subscription.Open() || !s.Reported() {
 		// What an earlier session reported may be out of date, so no attempt ends before this session has reported it.
-		// But a new master says nothing for ten minutes of an agent that died together with the former one. The silence
-		// of its executor is this leader's own observation.
+		// But if an agent died together with the former master, the new one says nothing of it for ten minutes. Then
+		// the silence of its executor counts, because this leader has observed that itself.
 		if as.st.Subscription.Open() && as.silentFor(s) >= as.st.Executions.UnreachableAfter(e) &&
 			!s.Unreachable().IsZero() && s.EndUnclear().IsZero() {
 			as.sweepUnreachable(ref)

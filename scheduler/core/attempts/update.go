@@ -63,7 +63,7 @@ func (as *Attempts) recordAgent(u cluster.Update) {
 		as.st.Agents.Register(as.st.Agents.GetOrAdd(u.AgentID))
 	case u.State == cluster.Gone:
 		// The agent was removed, or another agent has its address now. If the master later says that it does not know
-		// a task there, that is not the word of the agent: the task may have begun (rule E1).
+		// a task there, no agent has confirmed that, so the task may have begun (rule E1).
 		as.st.Agents.MarkRemoved(u.AgentID, true)
 	case u.State == cluster.Unreachable:
 		since := u.UnreachableSince
@@ -149,7 +149,7 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 		// longer calls the agent unreachable: from now on only the executor's silence keeps the task unreachable.
 		as.st.Executions.MarkNotAway(ref)
 	} else if changed = as.st.Executions.MarkReachable(ref); changed {
-		as.recording.TraceUpdate(ref, u, reason.Reason{}) // the agent is back, or the unclear end was none
+		as.recording.TraceUpdate(ref, u, reason.Reason{}) // the agent is back, or the task has not ended after all
 	}
 	st := u.Status
 	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
@@ -181,13 +181,13 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 		as.st.Executions.RecordUpdate(ref, u.UUID)
 	}
 	if !s.KillSince().IsZero() {
-		as.SendKill(ref) // K1: at every sign of the task
+		as.SendKill(ref) // at every sign of life of the task (K1)
 	}
 }
 
 // recordWaitText records the agent's reason why a task has not begun, and reports whether the reason changed. A
-// running task has none. Only an update of the agent in state STARTING tells it: an answer of the master to
-// reconciliation gives the reason of the answer instead.
+// running task has none. Only an agent's update in state STARTING has that reason: the message of a master's answer to
+// reconciliation is about the answer.
 func (as *Attempts) recordWaitText(ref executions.TaskRef, u cluster.Update) (changed bool) {
 	s, text := ref.Shard(), ""
 	if s.Seen() < executions.SeenRunning {
@@ -231,8 +231,8 @@ func (as *Attempts) updateUnknown(ref executions.TaskRef, u cluster.Update) {
 
 // updateTerminal applies the report that a task has ended. If the report is an answer to reconciliation, it has no
 // cause: the end is recorded as unclear, and the attempt ends with the update that follows, or after
-// Options.EndUnclear (S5). No update follows if the cluster says that the task does not exist (GONE, UNKNOWN and so
-// on), so that the attempt ends at once.
+// Options.EndUnclear (S5). If the cluster says that the task does not exist (GONE, UNKNOWN and so on), no update
+// follows, so the attempt ends at once.
 func (as *Attempts) updateTerminal(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	if len(u.UUID) == 0 && (u.Reason == cluster.ReasonReconciliation || u.Reason == cluster.ReasonAgentReregistered) {
