@@ -98,15 +98,16 @@ func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 }
 
 // killOrphan kills an orphan. A cluster where each task has its own executor keeps kills for agents that are away, as
-// Kubernetes keeps the deletion of a pod. There an orphan is killed as soon as its shard is to run again, and counts as
-// reported only when its kill is known to be kept. Otherwise an agent that comes back could receive the task only then,
-// and start it beside the next attempt.
+// Kubernetes keeps the deletion of a pod. There an orphan is killed as soon as its shard is to run again, and counts
+// as reported only when its kill is known to be kept. Otherwise an agent that comes back could receive the task only
+// then, and start it beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
 		"it was given up while its agent did not answer")
 }
 
-// killStored kills an orphan on a cluster where each task has its own executor, and asks soon whether the kill is kept.
+// killStored kills an orphan on a cluster where each task has its own executor, and asks soon whether the kill is
+// kept.
 func (as *Attempts) killStored(o *orphans.Orphan) {
 	as.killOrphan(o)
 	as.st.Subscription.AskSoon()
@@ -179,9 +180,9 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 }
 
 // recordStaged records since when an orphan was reported as STAGING and as nothing else, and returns whether it is
-// stuck: it has been STAGING for as long as a live attempt may be. Like a live attempt that is stuck, such an orphan is
-// treated as if its agent were away, because no executor takes the task, and the master reports STAGING for as long as
-// the agent is registered. If the task starts nevertheless, its next update is a sign of life.
+// stuck: it has been STAGING for as long as a live attempt may be. Like a live attempt that is stuck, such an orphan
+// is treated as if its agent were away, because no executor takes the task, and the master reports STAGING for as long
+// as the agent is registered. If the task starts nevertheless, its next update is a sign of life.
 func (as *Attempts) recordStaged(o *orphans.Orphan, state cluster.State) (isStuck bool) {
 	since := o.Staged
 	switch {

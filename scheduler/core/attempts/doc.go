@@ -60,8 +60,8 @@
 //	 8 m  the machine is back, and with it the news that its tasks have ended. The orphan is removed.
 //
 // If the machine was only cut off, its executor is heard again instead, and the orphan is killed. Had the job no
-// failover, or no other machine room for the shard, nothing would have replaced the attempt: then it is taken back, and
-// goes on as if nothing had happened, even if its execution had ended as failed.
+// failover, or no other machine room for the shard, nothing would have replaced the attempt: then it is taken back,
+// and goes on as if nothing had happened, even if its execution had ended as failed.
 //
 // With an exclusive job, 60 s is only the earliest moment. The orphan also blocks its shard until its lease, and the
 // grace after it, are certainly over (lease.go; orphans.Orphan.HoldsLease).

@@ -13,8 +13,8 @@ import (
 )
 
 // Between status updates executors report how far their tasks have come (wire.Report). These reports may get lost,
-// come late or be garbage, so no call and no write depends on them. Their content is only shown to users. It is kept in
-// memory only, and is dropped with the attempt, the executor or the agent that it describes.
+// come late or be garbage, so no call and no write depends on them. Their content is only shown to users. It is kept
+// in memory only, and is dropped with the attempt, the executor or the agent that it describes.
 
 // Message applies a message of an executor: a heartbeat, or a report of its clock and the progress of its tasks. It
 // ignores any other message, and a report that did not come from the agent of its executor.

@@ -41,8 +41,8 @@ type silence struct {
 	listeningSince, sweptAt time.Time
 	// judged is set if the last sweep has determined which executors are silent.
 	judged bool
-	// mostSilent is since when more than half of the agents with tasks are silent, zero if they are not. silent and all
-	// are the present numbers of silent agents with tasks, and of all.
+	// mostSilent is since when more than half of the agents with tasks are silent, zero if they are not. silent and
+	// all are the present numbers of silent agents with tasks, and of all.
 	mostSilent  time.Time
 	silent, all int
 	// givenUp has the silent agents whose tasks may be given up. nextGiveUp is when the interval of the last one ends.
@@ -162,7 +162,7 @@ func (as *Attempts) canJudgeSilence() bool {
 }
 
 // markSilent records that an executor is silent, and that its tasks have been unreachable since the given time or, if
-// that was later, since their launch. A task that the cluster has not reported in this session does not count as unreachable.
+// that was later, since their launch. It leaves out tasks whose ACCEPT is unanswered.
 func (as *Attempts) markSilent(x *executors.Executor, since time.Time) {
 	if x.SilentSince().IsZero() {
 		as.st.Executors.MarkSilent(x, since)
@@ -213,8 +213,8 @@ func (as *Attempts) MostSilent() (since time.Time, silent, all int) {
 }
 
 // mayGiveUp reports whether an unreachable task may be given up. If it counts as unreachable only because its executor
-// is silent, most agents must be heard, and no more agents than the limits above allow are given up. Each new agent for
-// which mayGiveUp returns true counts towards these limits.
+// is silent, most agents must be heard, and no more agents than the limits above allow are given up. Each new agent
+// for which mayGiveUp returns true counts towards these limits.
 func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
 	sl, now := &as.silence, as.st.Now()
 	switch {
