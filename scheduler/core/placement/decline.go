@@ -36,8 +36,8 @@ const (
 	gangReviveInterval = time.Second
 )
 
-// requestRefused makes a REVIVE necessary that brings back the offers that no waiting shard could use. It is called
-// when a change may have made them usable.
+// requestRefused requests a REVIVE that brings back the offers that were declined because no waiting shard could use
+// them. It is called when a change may have made them usable.
 func (f *offerFlow) requestRefused() {
 	f.filtered = f.filtered || f.refused
 	f.refused = false
@@ -59,7 +59,7 @@ func (f *offerFlow) detectNewDemand(ds []demand) {
 }
 
 // recordUnplaced records the wants that a match could not place, except those that no agent can ever hold. more says
-// that the round has further matches: unplaced is replaced when it ends. A new want starts declineBackoff again.
+// that the round has further matches: unplaced is replaced when the round ends. A new want resets declineBackoff.
 func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool) {
 	if f.unplacing == nil {
 		f.unplacing = map[want]time.Time{}
@@ -86,8 +86,8 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 func (f *offerFlow) recordLeftover(started []*executors.Executor) {
 	f.forgetRevivedFor() // the ACCEPT may have used resources that were held for future fires
 	someWait, mayFit := false, false
-	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
-		for w := range left {
+	for _, wants := range []map[want]time.Time{f.unplaced, f.unplacing} {
+		for w := range wants {
 			someWait = true
 			mayFit = mayFit || slices.ContainsFunc(started,
 				func(x *executors.Executor) bool { return x.Key() == w.executorKey })
@@ -209,8 +209,8 @@ func (f *offerFlow) takeAgents(ids []string) (taken []offers.Offer) {
 	return taken
 }
 
-// declineUsable declines offers while no shard waits. The next shard that waits could use them, so they count as
-// filtered. Offers with the shortest filter (refuse 0) do not, because they return before a REVIVE would bring them.
+// declineUsable declines offers while no shard waits. They count as filtered, because the next shard that waits could
+// use them. Offers with the shortest filter (refuse 0) do not, because they return before a REVIVE would bring them.
 func (f *offerFlow) declineUsable(taken []offers.Offer, refuse time.Duration) {
 	if len(taken) > 0 && refuse > 0 {
 		f.filtered = true

@@ -10,7 +10,7 @@ import (
 
 // demands returns the demands of executions with shards that can be launched now, in the order of launches. One call
 // returns at most Options.DemandsPerStep, so that a step stays short; the next call continues where this one ended.
-// The calls until all executions have had their turn are a round: more is set except in its last call.
+// The calls that together cover all executions are a round: more is set except in its last call.
 func (pl *Placement) demands() (ds []demand, more bool) {
 	excluded := pl.st.Excluded()
 	if pl.upTo == (executions.LaunchKey{}) {

@@ -23,7 +23,7 @@ func (f *offerFlow) manage(o flowInput) {
 	shardsWait, someNeverFit := o.shardsWait && !o.launchesStopped, o.someNeverFit && !o.launchesStopped
 	f.nextCheck = time.Time{}
 	if !shardsWait {
-		f.requestRefused() // the next demand may be able to use them
+		f.requestRefused() // the next demand may be able to use those offers
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
 	if shardsWait || f.need.launchDue && !o.launchesStopped {

@@ -69,8 +69,8 @@ func (pl *Placement) matchDemands(ds []demand, more bool) {
 	for i := range ds {
 		pl.st.Executions.SetUnplaced(ds[i].exec, unplaced[i])
 	}
-	// Those with Later are placed by the next call of Launch. They lack no resources, so nothing is declined or closed
-	// for them.
+	// Demands with Later are placed by the next call of Launch. They lack no resources, so no offer is declined and no
+	// executor is closed for them.
 	result.Unplaced = slices.DeleteFunc(result.Unplaced, func(u offers.Unplaced) bool { return u.Later })
 	pl.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
@@ -190,7 +190,8 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 		next.Lease, next.Unleased = 0, next.Lease > 0
 	}
 	if next.Lease > 0 {
-		// The grace that the executor was told counts after the end of the lease, whatever the next leader's is.
+		// The grace that the executor was told is stored, because it counts after the end of the lease even if the
+		// next leader has another one.
 		next.Grace = cmp.Or(pl.st.Executions.KillGrace(e), wire.DefaultKillGrace)
 	}
 	if e.Daemon() {

@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// Moving is a shard of a daemon that is to run on another agent (rule M3): a live one, or one that has ended for that
-// and whose next attempt is not due yet. Offers for it are requested at At, in the time of the term, and those that can
-// hold it are held.
+// Moving is a shard of a daemon that is to run on another agent (rule M3). It is live, or its attempt was ended for
+// the move and the next one is not due yet. Offers for it are requested at At, in the time of the term, and those that
+// can hold it are held.
 type Moving struct {
 	Ref executions.TaskRef
 	At  time.Time
@@ -27,22 +27,22 @@ func (pl *Placement) SetMoving(moving []Moving) {
 }
 
 // FirstWithRoom returns the index of the first of some live shards for which another agent has room on the offers at
-// hand; -1 if there is none. matched is false if no offer is at hand, so that nothing is known.
-func (pl *Placement) FirstWithRoom(of []executions.TaskRef) (index int, matched bool) {
+// hand; -1 if there is none. matched is false if there is no offer, and therefore nothing is known.
+func (pl *Placement) FirstWithRoom(live []executions.TaskRef) (index int, matched bool) {
 	agents := pl.AgentsOnOffer()
 	if len(agents) == 0 {
 		return -1, false
 	}
-	ds := make([]offers.Demand, len(of))
+	ds := make([]offers.Demand, len(live))
 	excluded := pl.st.Excluded()
-	for i, ref := range of {
+	for i, ref := range live {
 		ds[i] = pl.demandOfMoving(ref, excluded)
 	}
-	index = len(of)
+	index = len(live)
 	for _, p := range offers.Match(ds, agents, pl.st.Opt.Strategy).Placements {
 		index = min(index, p.Demand)
 	}
-	if index == len(of) {
+	if index == len(live) {
 		return -1, true
 	}
 	return index, true

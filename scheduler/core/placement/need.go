@@ -7,8 +7,8 @@ import (
 )
 
 // Offers are held ahead only for launches that could not get them in time otherwise (promise 6). The master answers a
-// REVIVE with offers of all free resources within milliseconds. So the time is known by which an offer that is
-// declined now can be back: backBy. Launches that are due before backBy (fires of crons, and shards whose backoff
+// REVIVE with offers of all free resources within milliseconds. backBy is the time by which an offer that is declined
+// now can be back. Launches that are due before backBy (fires of crons, and shards whose backoff
 // ends) need the offers on which Match would place them. All other offers are declined at once. When no launch is due
 // before backBy, no offer is held, and SUPPRESS leaves the cluster to the other frameworks.
 
@@ -26,7 +26,7 @@ const (
 	earlyWeight, lateWeight = 8, 4
 )
 
-// reviveSent records that a REVIVE is sent. If an earlier one is unanswered, the time counts from that.
+// reviveSent records that a REVIVE is sent. If an earlier one is unanswered, the answer time counts from that one.
 func (t *reviveTiming) reviveSent(now time.Time) {
 	if t.askedAt.IsZero() {
 		t.askedAt = now

@@ -36,9 +36,9 @@ type flowState struct {
 	// probeUntil delays SUPPRESS, because the next offers are to show which executors run.
 	probeUntil time.Time
 	// A round matches all waiting shards, in one step or in several. unplaced has the wants that the last round could
-	// not place, each with the time since when; unplacing has those of the present round. Neither has wants that no
-	// agent can ever hold. declineBackoff is the index of the present filter in declineBackoffs, and
-	// declineBackoffGrew the time at which it last grew.
+	// not place, each with the time since which it has been unplaced; unplacing has those of the present round.
+	// Neither has wants that no agent can ever hold. declineBackoff is the index of the present filter in
+	// declineBackoffs, and declineBackoffGrew the time at which it last grew.
 	unplaced, unplacing map[want]time.Time
 	declineBackoff      int
 	declineBackoffGrew  time.Time

@@ -33,7 +33,7 @@ type Placement struct {
 	accepts   map[int64]*sentAccept
 	acceptSeq int64
 	items     []int // 0, 1, 2, …
-	// moving are the live shards that are to run on other agents.
+	// moving are the shards of daemons that are to run on other agents.
 	moving []Moving
 }
 
@@ -80,8 +80,8 @@ func (pl *Placement) roundOpen() bool {
 	return pl.st.MatchRequested() || pl.upTo != (executions.LaunchKey{})
 }
 
-// TakeAnswered takes the number of an ACCEPT that the master has answered, and returns the tasks and executors that it
-// named. It returns false if the ACCEPT was voided or answered before.
+// TakeAnswered removes the ACCEPT with number seq, which the master has answered, and returns the tasks and executors
+// that it named. It returns false if the ACCEPT was voided or answered before.
 func (pl *Placement) TakeAnswered(seq int64) (tasks, executors []string, ok bool) {
 	sent := pl.accepts[seq]
 	if sent == nil {
@@ -106,14 +106,15 @@ type reservation struct {
 	agents map[string]bool
 	// since is when the reservation began; until is when the tasks that ran on the agents at that time should have
 	// ended. drained is since when no task of this framework, except those of daemons, has been on the agents, zero
-	// while there is one. After that there is nothing more to wait for, even before until.
+	// while there is one. Once they have drained, the reservation soon expires, even before until (see expired).
 	since, until, drained time.Time
 }
 
 // holds reports whether an agent is reserved; a nil reservation holds none.
 func (r *reservation) holds(agent string) bool { return r != nil && r.agents[agent] }
 
-// expired reports whether the reservation has used up its time: at until, or at beyond after its agents have drained.
+// expired reports whether the time of the reservation is over: at until, or when its agents have been drained for the
+// time beyond.
 func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
 }

@@ -63,10 +63,10 @@ func (pl *Placement) expireReservation() {
 	pl.st.RequestMatch()
 }
 
-// MeasureReserved replaces the amount that a reservation may count on, on agents with offers, by the amount that is
-// seen now. A reservation that ended without a launch shows that the former amount was too high: resources are counted
-// twice if an offer of them arrives before the update that ends their task, because the master offers resources as
-// soon as the agent reports the end.
+// MeasureReserved replaces, for each of the agents that has offers, the amount that a reservation may count on by the
+// amount that is seen now. A reservation that ended without a launch shows that the former amount was too high:
+// resources are counted twice if an offer of them arrives before the update that ends their task, because the master
+// offers resources as soon as the agent reports the end.
 func (pl *Placement) MeasureReserved(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
 		if pl.flow.held.Free(id).IsZero() {
@@ -81,9 +81,9 @@ func (pl *Placement) MeasureReserved(agents map[string]bool) {
 	}
 }
 
-// waitingSince returns the time by which executions that wait for a reservation are ordered: their creation, or the end
-// of their last reservation. So an execution whose reservation ended without a launch comes after those that waited
-// then, and before all later ones.
+// waitingSince returns the time by which executions that wait for a reservation are ordered: their creation, or the
+// end of their last reservation. So an execution whose reservation ended without a launch comes after those that
+// waited then, and before all later ones.
 func (pl *Placement) waitingSince(e *executions.Execution) time.Time {
 	if last := pl.lastReservation[e.ID()]; last.After(e.CreatedAt()) {
 		return last
@@ -231,8 +231,8 @@ func (pl *Placement) MeasureAgent(agentID string, running []string) (limit, sett
 	return limit, settled
 }
 
-// heldByDaemons returns the resources of daemons and their executors on each agent. A reservation cannot wait for their
-// end (rule L2).
+// heldByDaemons returns the resources of daemons and their executors on each agent. A reservation cannot wait for
+// their end (rule L2).
 func (pl *Placement) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}
 	for _, ref := range pl.st.Executions.AllTasks() {

@@ -9,7 +9,7 @@ import (
 )
 
 // unfit caches the agents on which the cluster's own rules allow no task of an app (Options.Unfit). The cache is valid
-// until the attributes of any agent change, which is rare: operators change them, not the load.
+// until the attributes of any agent change, which is rare, because only operators change them.
 type unfit struct {
 	// version is the version of the attributes for which byKey was computed. byKey has, by the key of the app's
 	// executor, the reasons by agent; nil if the rules allow all agents.
