@@ -10,7 +10,7 @@ import (
 )
 
 // Cordon cordons a machine, or changes the reason and the end of its cordon, and returns the name of the machine. It is
-// refused for a host name of which no agent is known, unless the request has Force.
+// refused for a host name without a known agent, unless the request has Force.
 func (op *Operator) Cordon(r CordonRequested) (machine string, refused *problem.Error) {
 	machine, refused = op.cordonable(r)
 	if refused != nil {
@@ -65,12 +65,12 @@ func (op *Operator) Uncordon(r UncordonRequested) (machine string, changed bool,
 	return machine, changed, nil
 }
 
-// heardWindow is how long nothing must have been heard of a machine before it can be declared dead without Force.
+// heardWindow is for how long a machine must have been silent before it can be declared dead without Force.
 const heardWindow = time.Minute
 
 // DeclareDead ends all attempts on a machine, and returns the name of the machine and how many attempts it has ended.
 // It is refused while the machine may be alive, unless the request has Force.
-func (op *Operator) DeclareDead(r DeadRequested) (machine string, over int, refused *problem.Error) {
+func (op *Operator) DeclareDead(r DeadRequested) (machine string, ended int, refused *problem.Error) {
 	machine, refused = op.machineOf(r.Machine)
 	if refused == nil && !r.Force {
 		refused = op.refuseIfAlive(machine)
@@ -93,7 +93,7 @@ func (op *Operator) refuseIfAlive(machine string) *problem.Error {
 	for _, id := range op.st.Agents.OnHost(machine) {
 		moments := []time.Time{heard, op.st.Agents.Get(id).HeardAt()}
 		for _, x := range op.st.Executors.On(id) {
-			moments = append(moments, x.HeardAt()) // reports decide nothing (rule X13)
+			moments = append(moments, x.HeardAt()) // heartbeats and updates; reports decide nothing (rule X13)
 		}
 		heard = slices.MaxFunc(moments, time.Time.Compare)
 	}

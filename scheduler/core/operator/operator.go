@@ -32,10 +32,10 @@ type Operator struct {
 
 // New makes an Operator. notFound makes the error for an id that names no kept execution.
 func New(
-	s *state.State, a *audit.Log, r reconcile.Reconciler, of *attempts.Attempts,
+	s *state.State, a *audit.Log, r reconcile.Reconciler, at *attempts.Attempts,
 	notFound func(id string) *problem.Error,
 ) *Operator {
-	return &Operator{st: s, audit: a, reconciler: r, attempts: of, executionNotFound: notFound}
+	return &Operator{st: s, audit: a, reconciler: r, attempts: at, executionNotFound: notFound}
 }
 
 // Trigger makes an execution now and returns its id, or returns why the request is refused. An accepted trigger is
@@ -57,7 +57,7 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 		return "", problem.NoJob(t.Job)
 	}
 	if j.Config().JobExecutionType == jobs.Daemon {
-		// The first sentence is the original's, which clients may look for.
+		// The first sentence is that of ElasticJob-Cloud, because clients may look for it.
 		return "", problem.Errorf(problem.Conflict, "daemon_trigger",
 			"Daemon job '%s' cannot support trigger. Its cron fires it; to run the same on demand, "+
 				"register a TRANSIENT job on app %s.", t.Job, j.Config().AppName)
@@ -113,8 +113,9 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 	return id, nil
 }
 
-// fillRerun fills a request that runs an execution again with the job and the overrides of that execution. It refuses
-// the request if the caller may not see or set those overrides.
+// fillRerun completes a request to run an execution again with the job and the overrides of that execution. It refuses
+// the request if the overrides have an env that the caller may not set, or if the job now uses another app or address,
+// to which the overrides must not be sent.
 func (op *Operator) fillRerun(t *TriggerRequested) *problem.Error {
 	if t.RerunOf == "" {
 		return nil
@@ -199,8 +200,8 @@ func taskHasEnded(id string, state executions.State) *problem.Error {
 		state)
 }
 
-// noTaskToKill returns the error for a task that cannot be killed, because it is neither a present task nor the last
-// one of an ended execution.
+// noTaskToKill returns the error for a task that cannot be killed, because it is neither the task of an open execution
+// nor the last task of a shard of an ended one.
 func (op *Operator) noTaskToKill(id string) *problem.Error {
 	if o, found := op.st.Orphans.Get(id); found {
 		return problem.Errorf(problem.Conflict, "task_orphaned",

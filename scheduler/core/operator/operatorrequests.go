@@ -42,7 +42,7 @@ type CordonRequested struct {
 	// Reason is the requester's text, and Until when the cordon ends by itself, by the wall clock; zero for never.
 	Reason string
 	Until  time.Time
-	// Force cordons a host name of which no agent is known.
+	// Force allows a host name without a known agent.
 	Force bool
 	Actor event.Actor
 }
@@ -104,8 +104,8 @@ type PauseRequested struct {
 // CoreEvent marks PauseRequested as an event of a step.
 func (PauseRequested) CoreEvent() {}
 
-// ReconcileRequested is a request to reconcile now: explicitly, by naming all live tasks, or implicitly, which asks
-// for all tasks that the master knows. The reply has a *problem.Error without a subscription.
+// ReconcileRequested is a request to reconcile now: explicitly, by naming all live tasks and orphans, or implicitly,
+// which asks for all tasks that the master knows. The reply has a *problem.Error without a subscription.
 type ReconcileRequested struct {
 	Explicit bool
 	Actor    event.Actor
