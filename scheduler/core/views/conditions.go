@@ -70,8 +70,8 @@ func silentSince(a *agents.Agent) time.Time {
 }
 
 // silentMachines returns a condition for each machine with a silent agent, sorted by name, except those that an
-// operator declared dead. While most machines are silent, it withholds the conditions of machines that the cluster does
-// not call unreachable.
+// operator declared dead. While most machines are silent, it withholds the conditions of machines that the cluster
+// does not call unreachable.
 func (vs *Views) silentMachines() (found []incidents.Condition) {
 	most, _, _ := vs.silence.MostSilent()
 	since, tasks, confirmed := map[string]time.Time{}, map[string]int{}, map[string]bool{}
@@ -140,11 +140,11 @@ func (vs *Views) presence(machine string) incidents.Presence {
 	return p
 }
 
-// blockedJobs returns a condition for each job that can't go on, sorted by name, because an attempt may still run on an
-// agent that does not answer. Either the attempt should have been given up by now and could not be, or it was given up
-// and blocks its shard as an orphan. If several attempts block a job, its condition names the one that has done so for
-// longest, and of those the one with the lowest task id. While most machines are silent, it withholds the conditions of
-// jobs that wait only for attempts with a silent executor.
+// blockedJobs returns a condition for each job that can't go on, sorted by name, because an attempt may still run on
+// an agent that does not answer. Either the attempt should have been given up by now and could not be, or it was given
+// up and blocks its shard as an orphan. If several attempts block a job, its condition names the one that has done so
+// for longest, and of those the one with the lowest task id. While most machines are silent, it withholds the
+// conditions of jobs that wait only for attempts with a silent executor.
 func (vs *Views) blockedJobs() (found []incidents.Condition) {
 	most, _, _ := vs.silence.MostSilent()
 	blocked, tasks := map[string]incidents.Condition{}, map[string]string{}
@@ -171,8 +171,8 @@ func (vs *Views) blockedJobs() (found []incidents.Condition) {
 		}
 	}
 	for _, o := range vs.st.Orphans.AllBlocking() {
-		if waits := vs.waitsForOrphan(&o); !waits.IsZero() {
-			since := slices.MaxFunc([]time.Time{o.Since, o.Away, waits}, time.Time.Compare)
+		if waitsSince := vs.waitsForOrphan(&o); !waitsSince.IsZero() {
+			since := slices.MaxFunc([]time.Time{o.Since, o.Away, waitsSince}, time.Time.Compare)
 			add(o.Job, o.TaskID, since, vs.orphanReason(&o), false)
 		}
 	}
@@ -182,8 +182,8 @@ func (vs *Views) blockedJobs() (found []incidents.Condition) {
 	return found
 }
 
-// waitsForOrphan returns since when something waits for the end of an orphan that blocks its shard: the shard itself,
-// or the next execution of the job. It is zero if nothing does.
+// waitsForOrphan returns since when the shard of a blocking orphan, or the next execution of its job, has waited for
+// the end of the orphan. It is zero if neither waits.
 func (vs *Views) waitsForOrphan(o *orphans.Orphan) (since time.Time) {
 	e, j := vs.st.Executions.First(o.Job), vs.st.Config.Job(o.Job)
 	switch {

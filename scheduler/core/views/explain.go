@@ -128,9 +128,9 @@ func countOnAgent(e *executions.Execution) (n int) {
 // maxItemsExplained bounds how many shards of one waiting execution are listed.
 const maxItemsExplained = 1000
 
-// liveReason returns what keeps a live shard from beginning, or from being given up; the zero Reason if nothing does.
-// An exclusive task without a lease is not given up although its agent does not answer (rule K5). A task with a lease
-// may not have asked for it. The agent reports any other reason why a task has not begun.
+// liveReason returns the reason why the task of a live shard has not begun, or is not given up; the zero Reason for
+// none. An exclusive task without a lease is not given up although its agent does not answer (rule K5). The executor
+// of a task with a lease may not have asked for it. The agent reports any other reason why a task has not begun.
 func (vs *Views) liveReason(s *executions.Shard) reason.Reason {
 	switch {
 	case s.Unleased() && !s.Unreachable().IsZero():
@@ -141,8 +141,8 @@ func (vs *Views) liveReason(s *executions.Shard) reason.Reason {
 	return reason.FromText(s.WaitText())
 }
 
-// runningNote returns what is notable about the task of a live shard: its kill is wanted, its agent does not answer,
-// or the cause of its end is awaited.
+// runningNote returns a note about the task of a live shard: its kill is wanted, its agent does not answer, or the
+// cause of its end is awaited. It returns the zero Reason for any other task.
 func (vs *Views) runningNote(s *executions.Shard) reason.Reason {
 	switch {
 	case s.TimedOut():

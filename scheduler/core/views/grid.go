@@ -11,16 +11,16 @@ func (vs *Views) Cells(job string, ids []string) map[string][]search.Cell {
 		if e == nil || e.Job() != job {
 			continue
 		}
-		of, durations := make([]search.Cell, e.NumShards()), make([]int64, e.NumShards())
+		shards, durations := make([]search.Cell, e.NumShards()), make([]int64, e.NumShards())
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			of[i] = search.Cell{Item: s.Item(), State: string(s.State()), Attempt: s.Attempt(), TaskID: s.TaskID()}
+			shards[i] = search.Cell{Item: s.Item(), State: string(s.State()), Attempt: s.Attempt(), TaskID: s.TaskID()}
 			if s.State().Terminal() && !s.Start().IsZero() && !s.Complete().IsZero() {
 				durations[i] = max(s.Complete().Sub(s.Start()).Milliseconds(), 0)
-				of[i].DurationMillis = &durations[i]
+				shards[i].DurationMillis = &durations[i]
 			}
 		}
-		cells[id] = of
+		cells[id] = shards
 	}
 	return cells
 }

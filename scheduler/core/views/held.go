@@ -33,7 +33,7 @@ type jobSize struct {
 }
 
 // PrepareHeld prepares the text of Held if launches are held: it finds the jobs that are probably the reason. It is
-// called once, when the term has loaded its state, before anyone reads.
+// called once, when the term has loaded its state, before Views has readers.
 func (vs *Views) PrepareHeld() {
 	if vs.st.Opt.Held == "" {
 		return

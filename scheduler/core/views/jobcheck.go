@@ -92,8 +92,8 @@ func (vs *Views) previewPlacement(j *config.Job) PlacementView {
 	return vs.previewByCapacity(v, d, held, *a.Config())
 }
 
-// previewByCapacity completes the answer from the capacities of agents, if the offers at hand have no room. Offers are
-// usually declined until there is something to launch, and requested then.
+// previewByCapacity completes the answer from the capacities of agents, if the offers at hand have no room. Usually
+// few offers are held, because they are requested only when a launch needs them.
 func (vs *Views) previewByCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
 	agents := held
 	onOffer := make(map[string]bool, len(held))

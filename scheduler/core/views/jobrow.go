@@ -201,8 +201,8 @@ func (vs *Views) jobDetail(j *config.Job, runs int) JobDetail {
 	return d
 }
 
-// waitingFor returns the reason why the oldest waiting execution or shard of a job waits, zero if none waits. It makes
-// only the text of that reason.
+// waitingFor returns the reason why the oldest waiting execution or shard of a job waits, zero if none waits. It
+// does not determine the reasons of the others.
 func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	var since time.Time
 	why := func() reason.Reason { return reason.Reason{} }

@@ -28,8 +28,8 @@ type Facts struct {
 // AgentTotals are sums over the known agents, except those that are AWAY.
 type AgentTotals struct {
 	Total, Unreachable int
-	// Closed counts the agents that answer and take no tasks now, because the cluster places none there, or their
-	// maintenance has begun or begins soon.
+	// Closed counts the agents that answer and take no tasks now, because the cluster places none there, their
+	// maintenance has begun or begins soon, or their machine is cordoned.
 	Closed int
 	// Capacity sums up the totals of the agents, Used the resources in use by executors and tasks of this framework.
 	Capacity, Used resources.Amount
@@ -155,7 +155,7 @@ func (vs *Views) addCordoned(f *Facts) {
 	}
 }
 
-// awayAgents returns a problem for each agent with unreachable tasks, or that is silent without tasks, by its id.
+// awayAgents returns a problem for each agent that is silent or has unreachable tasks, by the id of the agent.
 func (vs *Views) awayAgents() map[string]*Problem {
 	away := map[string]*Problem{}
 	for _, ref := range vs.st.Executions.AllTasks() {
@@ -214,11 +214,12 @@ func (vs *Views) AgentTotals() (t AgentTotals) {
 	return t
 }
 
-// addStartFailures adds the start failures. It leaves out old ones whose app may be tried again but was not.
+// addStartFailures adds the start failures. It leaves out those older than startfailures.Backoff whose app may be
+// tried again, but was not.
 func (vs *Views) addStartFailures(f *Facts) {
 	vs.st.StartFailures.Each(func(app, agent string, s startfailures.Failure) {
 		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {
-			return // the app may be placed there again, and was not
+			return
 		}
 		p := Problem{Kind: ProblemStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since),
 			Why: s.Reason}

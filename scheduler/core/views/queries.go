@@ -128,9 +128,9 @@ func (vs *Views) Execution(id string) (ExecutionView, error) {
 // ExecutionNotFound makes the error for an id that no kept execution has. For a run of a daemon it names the
 // daemon's execution.
 func (vs *Views) ExecutionNotFound(id string) *problem.Error {
-	if of := vs.daemonOf(id); of != nil {
+	if e := vs.daemonOf(id); e != nil {
 		return problem.Errorf(problem.NotFound, "execution_not_found",
-			"%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID())
+			"%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, e.ID())
 	}
 	kept := vs.keptText()
 	if vs.st.Opt.History {
@@ -140,7 +140,7 @@ func (vs *Views) ExecutionNotFound(id string) *problem.Error {
 		"there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
 }
 
-// viewShard returns the view of a shard, without what depends on its execution.
+// viewShard returns the view of a shard, without the fields that depend on its execution.
 func (vs *Views) viewShard(s *executions.Shard) ShardView {
 	v := ShardView{Item: s.Item(), State: s.State(), Attempt: s.Attempt(), Agent: s.Agent(), TaskID: s.TaskID(),
 		ExitStatus: s.Exit(), PackageSHA256: s.Package(), Progress: s.ShownProgress()}
@@ -218,32 +218,32 @@ func (vs *Views) FailoverShards() []FailoverView {
 
 // orphanReason returns the reason why a shard waits for the end of an orphan, which blocks it.
 func (vs *Views) orphanReason(o *orphans.Orphan) reason.Reason {
-	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
+	orphaned := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := vs.st.Subscription.IsFormer(o); {
 	case o.Unkilled:
-		return of.Unkilled()
+		return orphaned.Unkilled()
 	case o.HoldsLease():
-		return of.HoldsLease(vs.st.Shown(o.LeaseEnds()))
+		return orphaned.HoldsLease(vs.st.Shown(o.LeaseEnds()))
 	case !o.Until.IsZero():
-		return of.MayBeEnding(vs.st.Shown(o.Until))
+		return orphaned.MayBeEnding(vs.st.Shown(o.Until))
 	case !former && !o.Blocks && !o.Staged.IsZero():
-		return of.StuckStaging()
+		return orphaned.StuckStaging()
 	case !former && !o.Blocks && vs.st.Opt.TaskExecutors:
-		return of.KillUnconfirmed()
+		return orphaned.KillUnconfirmed()
 	case !former && !o.Blocks:
-		return of.Unanswered()
+		return orphaned.Unanswered()
 	case !former:
-		return of.MayRun()
+		return orphaned.MayRun()
 	case vs.st.Subscription.Open() && o.RemovedBy != vs.st.Subscription.MasterID():
-		return of.OfOtherMaster(o.Framework)
+		return orphaned.OfOtherMaster(o.Framework)
 	}
-	return of.OfRemovedFramework(o.Framework, vs.st.RemovedWait())
+	return orphaned.OfRemovedFramework(o.Framework, vs.st.RemovedWait())
 }
 
 // Schedules returns the schedules of all jobs that fire, in no order.
 func (vs *Views) Schedules() []config.ScheduleView { return vs.st.Config.BySchedule() }
 
-// Audits returns the rows of the audit log that the scheduler still keeps and that match q.
+// Audits returns the kept rows of the audit log that match q.
 func (vs *Views) Audits(q search.Audits) []event.Audit { return vs.audit.Find(q) }
 
 // Activity returns the activity of this leader in each kept minute that began at from or later, the oldest first.

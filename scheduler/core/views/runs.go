@@ -23,8 +23,8 @@ type ExecutionFilter struct {
 	States []executions.State
 	// Since leaves out executions with an earlier fire time.
 	Since time.Time
-	// Before and BeforeID, unless they are zero, are the fire time and the id of the last execution on a page: the
-	// list then begins with the execution after it.
+	// Before and BeforeID, unless they are zero, are the fire time and the id of the last execution on the previous
+	// page: the list begins with the execution after it.
 	Before   time.Time
 	BeforeID string
 	// Limit bounds the list to the newest executions by fire time. It must be set: 0 selects none.
@@ -49,7 +49,7 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	}
 	visit := func(e *executions.Execution) {
 		if f.Job != "" && e.Job() != f.Job || e.Fire().Before(f.Since) ||
-			len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
+			len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isAfterPage(e) {
 			return
 		}
 		if f.May != nil && !f.May(e.Job()) {
@@ -68,8 +68,9 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	return list, nil
 }
 
-// isBefore reports whether an execution comes after Before and BeforeID in the list, which has the newest first.
-func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
+// isAfterPage reports whether an execution comes after the page that ends with Before and BeforeID, in the order of
+// the list, which has the newest first.
+func (f *ExecutionFilter) isAfterPage(e *executions.Execution) bool {
 	return f.Before.IsZero() || e.Fire().Before(f.Before) || e.Fire().Equal(f.Before) && e.ID() < f.BeforeID
 }
 

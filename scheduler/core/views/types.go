@@ -134,7 +134,7 @@ type RunningView struct {
 	Progress *executions.Progress `json:"progress,omitempty"`
 }
 
-// EndedView is a shard of a running execution that has ended and did not finish.
+// EndedView is a shard that has ended and did not finish, while its execution runs on.
 type EndedView struct {
 	ExecutionID string           `json:"executionId"`
 	Item        int              `json:"item"`
@@ -238,7 +238,7 @@ type ExecutionSummary struct {
 	Shards map[executions.State]int `json:"shards"`
 }
 
-// FiresView counts fires of a job without a run.
+// FiresView counts the fires of a job that led to no run.
 type FiresView struct {
 	Count int64 `json:"count"`
 	// Last is when it last happened, and Why the reason.

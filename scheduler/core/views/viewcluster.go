@@ -62,7 +62,7 @@ type ClusterView struct {
 	// Agents are the requested agents, Executors the executors on them.
 	Agents    []AgentView    `json:"agents"`
 	Executors []ExecutorView `json:"executors"`
-	// Machines are all cordoned machines, sorted by name, whether an agent of theirs is known or not.
+	// Machines are all cordoned machines, sorted by name, including those without a known agent.
 	Machines []MachineView `json:"machines"`
 	// StartFailures are those of all agents, at most maxStartFailures, sorted so that the one with the latest next
 	// try is first; StartFailuresTotal counts all of them.
@@ -125,8 +125,8 @@ type ExecutorView struct {
 	Agent string `json:"agent"`
 	// Generation is the number in its id: an executor that is started later has a larger one.
 	Generation int64 `json:"generation"`
-	// State is STARTING until an update or a report of the executor arrives, then RUNNING; CLOSING once it is to be
-	// ended.
+	// State is STARTING until an update of one of its tasks arrives, then RUNNING; CLOSING once it is to be ended. An
+	// executor that a former leader launched is never STARTING.
 	State         string  `json:"state"`
 	Tasks         int     `json:"tasks"`
 	CPUs          float64 `json:"cpus"`

@@ -138,8 +138,8 @@ func (vs *Views) daemonOf(runID string) (found *executions.Execution) {
 	return found
 }
 
-// daemonSummary combines one run of each shard of a daemon, which pick selects, into one summary: of the runs of the
-// newest fire among them. It is nil if no shard has such a run.
+// daemonSummary combines the runs that pick selects, one of each shard of a daemon, into one summary. Only runs of the
+// newest fire among them count. It is nil if no shard has such a run.
 func (vs *Views) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
 	for i := range vs.daemons.NumShards(job) {

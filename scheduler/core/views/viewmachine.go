@@ -33,7 +33,7 @@ type DrainView struct {
 	Since time.Time `json:"since"`
 	// Deadline is when the remaining tasks are stopped; nil for never.
 	Deadline *time.Time `json:"deadline"`
-	// Drained is since when nothing is left; nil while something is.
+	// Drained is since when no task is left; nil while there is one.
 	Drained *time.Time `json:"drained"`
 	// Left has at most maxLeft of the tasks that are left; LeftTotal counts all.
 	Left      []DrainLeftView `json:"left"`

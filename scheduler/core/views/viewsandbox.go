@@ -67,7 +67,7 @@ func noOutput(s *executions.Shard) error {
 		s.Cause())
 }
 
-// earlierPlace returns where the output of an earlier attempt of a shard is, after which another attempt began.
+// earlierPlace returns where the output of an attempt is that was followed by another attempt of its shard.
 func (vs *Views) earlierPlace(taskID string) (place LogPlace, err error) {
 	err = problem.Errorf(problem.NotFound, "task_not_found",
 		"there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s",

@@ -64,7 +64,7 @@ func (vs *Views) unplacedReason(e *executions.Execution) reason.Reason {
 	return reason.Of(reason.AboutToPlace)
 }
 
-// noLaunches returns why nothing at all can be launched now; the zero Reason if something can.
+// noLaunches returns why no launch is possible now; the zero Reason if launches are possible.
 func (vs *Views) noLaunches() reason.Reason {
 	switch {
 	case vs.st.Draining():

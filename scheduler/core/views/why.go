@@ -59,8 +59,8 @@ func (v *NotesView) Note(notes ...reason.Reason) {
 	}
 }
 
-// After returns the notes that a check of the document has found, followed by those of v, each note once. If v has a
-// note of the check again, with a code, the code is kept.
+// After returns the notes that a check of the document has found, followed by those of v, each note once. A note of
+// the check that v has, too, gets the code that it has in v.
 func (v NotesView) After(found []string) (all NotesView) {
 	for _, text := range slices.Concat(found, v.Notes) {
 		switch i := slices.Index(v.Notes, text); {
