@@ -19,7 +19,7 @@ type Facts struct {
 	Apps      []string
 	Agents    AgentTotals
 	Documents stats.DocumentSizes
-	// Ready, Failover, Retry and Daemon count what could be launched if there were resources for it; see stats.Stats.
+	// Ready, Failover, Retry and Daemon count the executions and shards that wait to be launched; see stats.Stats.
 	Ready, Failover, Retry, Daemon stats.Queue
 	// Problems has the problems other than failed, late and waiting runs.
 	Problems []Problem

@@ -44,7 +44,8 @@ func (vs *Views) Stats() stats.Stats {
 	return s
 }
 
-// measureQueues counts the executions and shards that could be launched if there were resources for them.
+// measureQueues counts the executions that could be launched if there were resources for them, and the waiting shards
+// of launched executions, including those whose next attempt is not due yet.
 func (vs *Views) measureQueues(s *stats.Stats) {
 	wait := func(q *stats.Queue, n int, since time.Time) {
 		q.Depth += n
