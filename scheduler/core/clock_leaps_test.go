@@ -376,3 +376,21 @@ func TestF4ARestoredCopyFiresWhenTheClockIsRight(t *testing.T) {
 		}
 	}
 }
+
+// TestF4AFaultyJobKeepsItsRecord checks that a job keeps its record, for instance its pause, if its document cannot be
+// read when a leader finds that the clock was set back.
+func TestF4AFaultyJobKeepsItsRecord(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.moveClock(48 * time.Hour)
+	s.job(everyFiveSeconds)
+	s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "my_job", Paused: true}})
+	s.stored[store.Under(store.PathJobs, "my_job")] = []byte("{junk")
+	s.skew = 0
+	s.restart()
+	s.runFor(time.Minute)
+	if record := s.stored[store.Under(store.PathJobState, "my_job")]; !strings.Contains(string(record), `"paused":true`) {
+		t.Errorf("the record is %q", record)
+	}
+}

@@ -60,7 +60,7 @@ func (k *Set) markChanged(j *Job) { k.changed.Add(j.name) }
 // changes (see Planned).
 func (k *Set) Write(r *store.Commit) {
 	for _, name := range k.changed.Take() {
-		if j := k.jobs[name]; j != nil && j.cfg != nil {
+		if j := k.jobs[name]; j != nil && j.isStored {
 			j.stored.Since = j.since
 			r.Put(store.Under(store.PathJobState, name), j.stored)
 		} else {
