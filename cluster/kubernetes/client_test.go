@@ -142,7 +142,7 @@ func (c *client) until(task string, state cluster.State) cluster.Update {
 	}
 }
 
-// offer waits for an offer of an agent that is right.
+// offer waits for an offer of an agent for which right returns true. A nil right accepts any offer.
 func (c *client) offer(agent string, right func(cluster.Offer) bool) cluster.Offer {
 	c.t.Helper()
 	for {
@@ -172,7 +172,7 @@ func (c *client) launch(tasks ...int) error {
 	return c.Launch(c.t.Context(), launchOf(o, tasks...))
 }
 
-// runs lets the kubelet report that a task's container runs; ends, that the container has ended.
+// runs lets the kubelet report that a task's container runs.
 func (f *fakeAPI) runs(task string) {
 	f.PutPod("jobs", pod.Name(task), func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
@@ -181,6 +181,7 @@ func (f *fakeAPI) runs(task string) {
 	})
 }
 
+// ends lets the kubelet report that a task's container has ended with this exit status.
 func (f *fakeAPI) ends(task string, code int32) {
 	f.PutPod("jobs", pod.Name(task), func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodSucceeded

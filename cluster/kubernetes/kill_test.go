@@ -27,7 +27,7 @@ func TestKill(t *testing.T) {
 	}
 	if p := f.Pod("jobs", pod.Name(taskID(0))); p.DeletionTimestamp == nil ||
 		*p.DeletionGracePeriodSeconds != pod.Grace(5*time.Second) {
-		t.Errorf("its pod is to end at %v", p.DeletionTimestamp)
+		t.Errorf("its pod is not deleted, or with a wrong grace: the deletion time is %v", p.DeletionTimestamp)
 	}
 	f.runs(taskID(1)) // after this update the session also knows that the other pod is being deleted
 	c.until(taskID(1), cluster.Running)
@@ -37,7 +37,7 @@ func TestKill(t *testing.T) {
 	}
 	f.ends(taskID(0), 143)
 	if u := c.update(taskID(0)); u.State != cluster.Killed {
-		t.Errorf("a repeated kill is answered with %+v, for which the core would repeat it again and again", u)
+		t.Errorf("a repeated kill is answered with %+v, after which the core would repeat it endlessly", u)
 	}
 	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(7), AgentID: "node1"}); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestDrain(t *testing.T) {
 	}
 	f.ends(taskID(0), 143)
 	if u := c.update(taskID(0)); u.State != cluster.Killed {
-		t.Errorf("a repeated drain is answered with %+v, for which the core would repeat it again and again", u)
+		t.Errorf("a repeated drain is answered with %+v, after which the core would repeat it endlessly", u)
 	}
 
 	kill(1, grace, "the job is disabled")

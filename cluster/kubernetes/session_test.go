@@ -46,7 +46,8 @@ func TestNodesThatGo(t *testing.T) {
 	c.until(taskID(0), cluster.GoneByOperator)
 }
 
-// A node that accepts no pods is reported, with its resources and the reason, until it accepts them again.
+// TestClosedNodes: a node that accepts no pods is reported, with its resources and the reason, until it accepts them
+// again.
 func TestClosedNodes(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -122,7 +123,7 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("the answer could be taken for a repeated update: %+v", u)
 	}
 	if u := got[taskID(2)]; len(u.UUID) == 0 {
-		t.Error("an end that was not heard needs no acknowledgement")
+		t.Error("the update about an end that was not reported before has no UUID")
 	}
 }
 
@@ -167,7 +168,7 @@ func TestNotReadySince(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status  corev1.ConditionStatus
 		found   bool // before the session began
-		asStamp bool
+		asStamp bool // the time of the condition is used: the node controller has set it, not the node
 	}{
 		"seen":            {corev1.ConditionFalse, false, false},
 		"seen as silent":  {corev1.ConditionUnknown, false, false},
@@ -258,7 +259,7 @@ func TestOthers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	takes := func(namespace, framework, node string) func(*corev1.Pod) {
+	takes := func(framework, node string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Labels, p.Annotations = map[string]string{pod.LabelFramework: framework},
 				map[string]string{pod.AnnotationTask: "theirs"}
@@ -267,9 +268,9 @@ func TestOthers(t *testing.T) {
 					Resources: corev1.ResourceRequirements{Requests: list("1", "100Mi")}}}}
 		}
 	}
-	f.PutPod("jobs", "a", takes("jobs", "other", "node1"))
-	f.PutPod("kube-system", "b", takes("kube-system", "fw", "node1"))
-	f.PutPod("jobs", "c", takes("jobs", "other", ""))
+	f.PutPod("jobs", "a", takes("other", "node1"))
+	f.PutPod("kube-system", "b", takes("fw", "node1"))
+	f.PutPod("jobs", "c", takes("other", ""))
 	c := subscribe(t, f)
 	if o := c.offer("node1", nil); o.Resources != resources.New(2, 824) || o.MaxTasks != 8 {
 		t.Errorf("the offer is %+v", o)

@@ -29,8 +29,8 @@ func ended(job, name string, good bool, ago time.Duration) keep.Ended {
 		Finished: good, At: now.Add(-ago)}
 }
 
-// shards returns the ended pods of a run, one for each letter of ends: g for good, b for bad. They ended at intervals
-// of a second; the last one ended the time ago before now.
+// shards returns the ended pods of a run, one for each letter of ends: g for good, b for bad. They ended a second
+// apart, and the last one ended before now by the duration ago.
 func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
 	for i, end := range ends {
 		before := time.Duration(len(ends)-1-i) * time.Second
@@ -71,7 +71,7 @@ func TestChoose(t *testing.T) {
 			shards("x", "3", "b", 2*time.Minute), shards("x", "4", "b", time.Minute),
 			shards("y", "1", "b", 59*time.Minute), shards("y", "2", "b", 58*time.Minute)), []string{"x/1-0",
 			"x/2-0"}, time.Minute},
-		"of a run that is too large a failed pod stays": {keep.Rules{Finished: 3, Failed: 3, Pods: 1, For: 2 * time.Hour}, shards("a", "1", "gbgg", 0), []string{"a/1-0", "a/1-2", "a/1-3"}, 2 * time.Hour},
+		"a failed pod of a run that is too large stays": {keep.Rules{Finished: 3, Failed: 3, Pods: 1, For: 2 * time.Hour}, shards("a", "1", "gbgg", 0), []string{"a/1-0", "a/1-2", "a/1-3"}, 2 * time.Hour},
 		"a large run takes what others leave": {keep.Rules{Finished: 3, Failed: 3, Pods: 8, For: 2 * time.Hour},
 			slices.Concat(shards("a", "1", "gbgggggg", 0), shards("b", "1", "g", time.Minute),
 				shards("c", "1", "gg", time.Minute)), []string{"a/1-0", "a/1-2", "a/1-3"}, 119 * time.Minute},
@@ -195,12 +195,12 @@ func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
-	asked := func() time.Time { // the clock is read when the rules are applied
+	clock := func() time.Time { // the keeper reads it whenever it applies the rules
 		d.count(func() { d.batch = 0 })
 		return now
 	}
 	k := keep.New(keep.Options{Rules: rules, Core: api.Core, Logger: slog.New(slog.DiscardHandler),
-		Pause: time.Millisecond, Now: asked})
+		Pause: time.Millisecond, Now: clock})
 	t.Cleanup(k.Close)
 	return k
 }

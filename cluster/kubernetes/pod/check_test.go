@@ -147,7 +147,7 @@ var acceptedTemplates = []string{
 	`{"spec":{"tolerations":[{"operator":"Exists"},{"key":"a.b/c","value":"d","effect":"NoExecute","tolerationSeconds":5}],"nodeSelector":{"a.b/c":""}}}`,
 }
 
-func TestCheckTakes(t *testing.T) {
+func TestCheckAccepts(t *testing.T) {
 	t.Parallel()
 	for _, good := range acceptedTemplates {
 		if bad := pod.Check([]byte(good)); len(bad) > 0 {

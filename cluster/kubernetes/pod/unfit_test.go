@@ -47,7 +47,7 @@ func TestUnfit(t *testing.T) {
 			`{"matchExpressions":[{"key":"row","operator":"Exists"}]}`), node(),
 			"it does not meet the app's node affinity: it lacks the label rack, or it lacks the label row"},
 		{"an empty term", affinity(`{}`), node(), "the app's node affinity has no term that a node could meet"},
-		{"a template that nobody could publish", `{"spec":{"nodeName":"n"}}`, node(), "the app's podTemplate can't be used: podTemplate.spec.nodeName: can't be set: the scheduler places shards; choose nodes with nodeSelector"},
+		{"a template that Check rejects", `{"spec":{"nodeName":"n"}}`, node(), "the app's podTemplate can't be used: podTemplate.spec.nodeName: can't be set: the scheduler places shards; choose nodes with nodeSelector"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -139,8 +139,8 @@ func TestOutputThatIsRotated(t *testing.T) {
 	}
 }
 
-// TestOutputOfNobodyElse: the output of another pod with the same name is not returned.
-func TestOutputOfNobodyElse(t *testing.T) {
+// TestOutputOfAnotherPodIsNotReturned: the output of another pod with the same name is not returned.
+func TestOutputOfAnotherPodIsNotReturned(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
 	a.begin("p", "another", "shard", "not yours\n")
@@ -199,7 +199,7 @@ func TestAThrottlingServerIsAskedAgain(t *testing.T) {
 func TestTextsAreForgotten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*podlog.Options){
-		"nobody reads":  func(o *podlog.Options) { o.Idle = time.Millisecond },
+		"not read":      func(o *podlog.Options) { o.Idle = time.Millisecond },
 		"too many":      func(o *podlog.Options) { o.MaxTexts = 1 },
 		"too much text": func(o *podlog.Options) { o.Budget = 6 },
 	} {

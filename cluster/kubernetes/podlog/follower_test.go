@@ -32,11 +32,11 @@ type session struct {
 	heard []cluster.Event
 }
 
-func newSession(t *testing.T, most int) *session {
+func newSession(t *testing.T, maxPods int) *session {
 	t.Helper()
 	s := &session{t: t, api: newAPIServer(t)}
 	s.Follower = podlog.NewFollower(podlog.FollowerOptions{Core: s.api.core, Logger: slog.New(slog.DiscardHandler),
-		MaxPods: most, MinPause: time.Millisecond, MaxPause: time.Millisecond})
+		MaxPods: maxPods, MinPause: time.Millisecond, MaxPause: time.Millisecond})
 	s.ctx, s.stop = context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		s.stop()
@@ -189,7 +189,7 @@ func TestDaemonsComeFirst(t *testing.T) {
 	s.stop()
 	s.Wait()
 	if slices.Contains(s.runs(), 5) {
-		t.Error("a pod is heard that has gone")
+		t.Error("a pod that is gone is still followed")
 	}
 }
 
