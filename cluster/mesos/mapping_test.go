@@ -306,7 +306,7 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		"message that is no report": {message(`{"v":1,"tasks":{}}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"message with no number":    {message(`{"v":1,"tasks":[{"progress":{"fraction":1e999}}]}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"message that is too long":  {message(strings.Repeat(" ", 1<<20) + `{"v":1}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
-		"after kinds of event that nobody needs": {
+		"after an event of an unknown type": {
 			scheduler.Event{Type: 99}, // the following heartbeat is delivered instead
 			cluster.Heartbeat{},
 		},

@@ -42,7 +42,7 @@ func TestAReservationIsNamedAsItWasOffered(t *testing.T) {
 	}
 }
 
-func TestANeedIsSplitAsItIsSaid(t *testing.T) {
+func TestResourcesAreSplitIntoTheirReservations(t *testing.T) {
 	t.Parallel()
 	const static, dynamic = `{"role":"batch"}`, `{"role":"batch","dynamic":true}`
 	sent, err := reservations{}.resourcesOf(resources.Amount{CPUMilli: 1500, MemMilli: 64_000}, []cluster.Reserved{
@@ -66,7 +66,7 @@ func TestANeedIsSplitAsItIsSaid(t *testing.T) {
 	}
 }
 
-func TestAReservationThatCannotBeNamedIsRefused(t *testing.T) {
+func TestInvalidReservationsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, reserved := range []cluster.Reserved{
 		{Key: "batch", Resources: resources.Amount{CPUMilli: 1}},

@@ -219,7 +219,7 @@ func TestSilentMasterDoesNotHoldSubscribe(t *testing.T) {
 }
 
 // In a list, masters that are silent or unreachable do not block the others.
-func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
+func TestMastersThatDoNotAnswerDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	for name, silent := range map[string]bool{"silent": true, "unreachable": false} {
 		t.Run(name, func(t *testing.T) {
