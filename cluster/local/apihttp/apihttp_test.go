@@ -118,7 +118,7 @@ func serve(t *testing.T, do func(http.ResponseWriter, *http.Request)) *http.Resp
 	return response
 }
 
-func TestServe(t *testing.T) {
+func TestStream(t *testing.T) {
 	t.Parallel()
 	heartbeat := &scheduler.Event{Type: scheduler.Event_HEARTBEAT}
 	events := queue.New[encoding.Marshaler](0)

@@ -110,10 +110,10 @@ func TestWhoIsTakenForTheAgent(t *testing.T) {
 		agent     *identity.Identity
 		wrong     string
 	}{
-		"the agent after a restart":    {authority, made(t, "secret", "127.0.0.1"), ""},
-		"one with another secret":      {authority, made(t, "secrets", "127.0.0.1"), "unknown authority"},
-		"one for another address":      {authority, made(t, "secret", "127.0.0.2"), "is neither for"},
-		"by an older release, without": {"", made(t, "secret", "127.0.0.1"), ""},
+		"the agent after a restart":        {authority, made(t, "secret", "127.0.0.1"), ""},
+		"one with another secret":          {authority, made(t, "secrets", "127.0.0.1"), "unknown authority"},
+		"one for another address":          {authority, made(t, "secret", "127.0.0.2"), "is neither for"},
+		"an executor without an authority": {"", made(t, "secret", "127.0.0.1"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,8 +131,8 @@ func TestWhoIsTakenForTheAgent(t *testing.T) {
 	}
 }
 
-// TestASilentClientKeepsNobodyOut: a client that connects and sends nothing does not block others.
-func TestASilentClientKeepsNobodyOut(t *testing.T) {
+// TestASilentClientDoesNotBlockOthers: a client that connects and sends nothing does not block others.
+func TestASilentClientDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	i := made(t, "secret", "127.0.0.1")
 	a := serve(t, i)

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// silent checks that no offer is sent: after the allocator has run, the answer to a question arrives first.
+// silent checks that no offer is sent: after a run of the allocator, the next event is the answer to a RECONCILE.
 func (f *testFramework) silent() {
 	f.w.t.Helper()
 	f.w.master.mu.Lock()

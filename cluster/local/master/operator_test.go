@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-func (w *world) operator(body string) answer {
+func (w *world) markGone(agent string) answer {
 	w.t.Helper()
-	request := fmt.Sprintf(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":%q}}}`, body)
+	request := fmt.Sprintf(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":%q}}}`, agent)
 	return w.at("/api/v1", request)
 }
 
@@ -32,7 +32,7 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 	f.accept(0, f.offer(), custom("t1", a.id(), executorJSON("ex", f.id)))
 	a.asked(t, "run t1")
 	f.offer()
-	if got := w.operator(a.id()); got.Status != http.StatusOK || got.Body != "" {
+	if got := w.markGone(a.id()); got.Status != http.StatusOK || got.Body != "" {
 		t.Fatalf("answered %+v", got)
 	}
 	gone := f.status()
@@ -50,10 +50,10 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 		got["message"] != "Reconciliation: Task is gone" {
 		t.Errorf("reported %s", compact(got))
 	}
-	if got := w.operator(a.id()); got.Status != http.StatusOK {
+	if got := w.markGone(a.id()); got.Status != http.StatusOK {
 		t.Errorf("a second time: %+v", got)
 	}
-	if got := w.operator("no-such-agent"); got.Status != http.StatusNotFound ||
+	if got := w.markGone("no-such-agent"); got.Status != http.StatusNotFound ||
 		got.Body != "Agent 'no-such-agent' not found" {
 		t.Errorf("of an unknown agent: %+v", got)
 	}
@@ -84,7 +84,7 @@ func TestUnreachableAgentThatIsMarkedGone(t *testing.T) {
 		t.Fatalf("reported %s", compact(lost))
 	}
 	f.next("FAILURE")
-	if got := w.operator(a.id()); got.Status != http.StatusOK {
+	if got := w.markGone(a.id()); got.Status != http.StatusOK {
 		t.Fatalf("answered %+v", got)
 	}
 	if gone := f.status(); gone["state"] != "TASK_GONE_BY_OPERATOR" || dig(gone, "task_id", "value") != "t1" {

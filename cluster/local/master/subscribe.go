@@ -96,7 +96,7 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 		f.stream.end(errorEvent("Framework failed over"))
 	}
 	// The filters remain if the former stream is still open, as in Mesos, which clears them when the connection ends.
-	// That is so if the former subscriber's host froze.
+	// It is still open, for example, if the former subscriber's host froze.
 	m.withdrawOffers(f)
 	f.suppressed = len(call.SuppressedRoles) > 0
 	f.stream = s
