@@ -35,7 +35,7 @@ func (g *FilesGone) Unwrap() error { return ErrGone }
 
 // ErrOneStream is wrapped by the error of reading a task's stderr on a cluster that writes stderr and stdout into one
 // stream.
-var ErrOneStream = errors.New("it stands in stdout")
+var ErrOneStream = errors.New("it is part of stdout")
 
 // Framework is the identity with which the scheduler subscribes.
 type Framework struct {
