@@ -91,7 +91,7 @@ func TestServerIsAskedPeriodically(t *testing.T) {
 		expect(t, seldom, source, "#!one")
 	}
 	if n := server.asked.Load(); n != 1 {
-		t.Errorf("asked %d times within the time", n)
+		t.Errorf("asked %d times within the interval", n)
 	}
 	for range 10 {
 		expect(t, often, source, "#!one")
@@ -188,7 +188,7 @@ func TestServerIsAway(t *testing.T) {
 	server.status.Store(0)
 	server.content.Store("#!two")
 	expect(t, first, source, "#!two")
-	// A changed package is never used, even if no better one can be fetched.
+	// A cached package whose files were changed is never used, even if it can't be fetched again.
 	server.status.Store(http.StatusServiceUnavailable)
 	found, err := filepath.Glob(filepath.Join(dir, "content", sumOf("#!two")+"*", "job.sh"))
 	if err != nil || len(found) != 1 {

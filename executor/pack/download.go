@@ -37,7 +37,7 @@ func versionOf(h http.Header) version {
 func (v version) isKnown() bool { return v.ETag != "" || v.LastModified != "" }
 
 // validator returns the value of If-Range, which accompanies a Range header so that two versions are not mixed. A weak
-// ETag can't be used. It returns "" if the version has no value that can.
+// ETag can't be used. It returns "" if the version has no usable value.
 func (v version) validator() string {
 	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
 		return v.ETag
@@ -293,8 +293,9 @@ func isBroken(err error) bool {
 		errors.Is(err, syscall.EPIPE)
 }
 
-// checkRange returns an error if a partial answer has another range than the requested one, or if its content has
-// another version. Not every server supports If-Range, which would ensure that.
+// checkRange returns an error if a partial answer has another range than the requested one, or belongs to another
+// version than the bytes received before. A server that supports If-Range sends no such answer, but not every server
+// does.
 func (t *transfer) checkRange(header http.Header) error {
 	part, total, _ := strings.Cut(header.Get("Content-Range"), "/")
 	if !strings.HasPrefix(part, fmt.Sprintf("bytes %d-", t.received)) {

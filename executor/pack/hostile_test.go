@@ -287,7 +287,7 @@ func TestHostileEntries(t *testing.T) {
 				entry{name: "d/", kind: tar.TypeDir, mode: 0o7777}),
 			tree: map[string]string{"s": "-r-xr-xr-x x", "d": "drwxr-xr-x"}},
 		{name: "zip set-user-id", file: "p.zip", data: zipMode(t, fs.ModeSetuid|fs.ModeSetgid|0o755), tree: map[string]string{"e": "-r-xr-xr-x x"}},
-		{name: "nobody may read it", data: tarOf(t, folder("d/"), entry{name: "d/f", content: "x"},
+		{name: "without any permission", data: tarOf(t, folder("d/"), entry{name: "d/f", content: "x"},
 			entry{name: "d/", kind: tar.TypeDir}),
 			tree: map[string]string{"d": "drwxr-xr-x", "d/f": isX}},
 		{name: "GNU long name", data: tarFormat(t, tar.FormatGNU,

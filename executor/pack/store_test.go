@@ -74,7 +74,7 @@ func TestRevalidation(t *testing.T) {
 	}
 }
 
-// TestStoresShareAFolder: two executors that need one package at the same time fetch it once.
+// TestStoresShareAFolder: executors that need the same package at the same time fetch it once.
 func TestStoresShareAFolder(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32

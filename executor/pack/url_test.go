@@ -130,8 +130,8 @@ func TestURL(t *testing.T) {
 		}, change: func(l *pack.Limits) { l.Download = 50_000 }, want: "more than 50000 bytes", requests: 1},
 		{name: "404", answer: func(w http.ResponseWriter, r request) { http.NotFound(w, r.Request) }, want: "404 Not Found", requests: 1},
 		{name: "403", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusForbidden) }, want: "403 Forbidden", requests: 1},
-		{name: "a part that nobody asked for", answer: func(w http.ResponseWriter, r request) { part(w, `"a"`, longScript, 10) }, want: "206 Partial Content", requests: 1},
-		{name: "304 that nobody asked for", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusNotModified) }, want: "304 Not Modified", requests: 1},
+		{name: "a part without a Range header", answer: func(w http.ResponseWriter, r request) { part(w, `"a"`, longScript, 10) }, want: "206 Partial Content", requests: 1},
+		{name: "304 without a condition", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusNotModified) }, want: "304 Not Modified", requests: 1},
 		{name: "500, then good", answer: func(w http.ResponseWriter, r request) {
 			if r.number == 1 {
 				w.WriteHeader(http.StatusInternalServerError)
@@ -139,7 +139,7 @@ func TestURL(t *testing.T) {
 			}
 			whole(longScript)(w, r)
 		}, content: longScript, requests: 2},
-		{name: "500 for ever", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusInternalServerError) }, want: "500 Internal Server Error", requests: 2, unanswered: true},
+		{name: "500 each time", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusInternalServerError) }, want: "500 Internal Server Error", requests: 2, unanswered: true},
 		{name: "redirection", answer: func(w http.ResponseWriter, r request) {
 			if r.number < 5 {
 				http.Redirect(w, r.Request, fmt.Sprint("/", r.number), http.StatusFound)
