@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// folder is a working folder. stamps are those of its real folders, in the order of the view, when the folder matched
-// the view.
+// folder is a working folder. stamps has the stamps of its real folders, in the order of the view, from the time at
+// which the folder last matched the view.
 type folder struct {
 	path   string
 	stamps []stamp
@@ -125,8 +125,8 @@ type stamp struct {
 	changed int64 // ctime, which no process can set to a given value
 }
 
-// minStampAge is the age of the last change from which on the next change certainly has another time. The clocks of
-// file systems tick every few milliseconds.
+// minStampAge is how old a folder's last change must be for a stamp. Any later change then certainly has another
+// ctime, because the clocks of file systems tick every few milliseconds.
 const minStampAge = 100 * time.Millisecond
 
 // stampOf returns the stamp of a folder. It returns the zero stamp if the folder was changed less than minStampAge

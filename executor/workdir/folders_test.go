@@ -239,7 +239,7 @@ func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 
 func BenchmarkWorkFolder(b *testing.B) {
 	for _, files := range []int{1, 10, 100, 400} {
-		for name, leaves := range map[string]bool{"left as it was": false, "written to": true} {
+		for name, writes := range map[string]bool{"left as it was": false, "written to": true} {
 			b.Run(fmt.Sprintf("%d files, %s", files, name), func(b *testing.B) {
 				root := b.TempDir()
 				for i := range files {
@@ -257,7 +257,7 @@ func BenchmarkWorkFolder(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if leaves {
+					if writes {
 						if err := os.WriteFile(filepath.Join(path, "state"), nil, 0o644); err != nil {
 							b.Fatal(err)
 						}
