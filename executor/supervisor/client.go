@@ -306,7 +306,7 @@ func (c *Client) read() {
 	for _, p := range left {
 		select {
 		case p.started <- ErrLost:
-		default: // the process runs already, so nobody waits for its start
+		default: // the process runs already, so no call waits for its start
 		}
 		close(p.done)
 	}

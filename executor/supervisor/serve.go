@@ -99,7 +99,7 @@ func (s *server) runOnForkThread(f func()) {
 
 // server is the supervisor's state, which these goroutines share: listen handles the executor's requests one after
 // the other, on the thread that forks; reap reaps children; sweep kills the processes that a main process has left
-// behind; and a timer per kill sends SIGKILL after the grace.
+// behind; watchLeases kills the tasks whose lease has ended; and a timer per kill sends SIGKILL after the grace.
 //
 // A task is in processes and byPID until its main process is reaped, and then in processes and ending until none of
 // its processes is left. Then its end is reported, and it is in none of the maps.
@@ -225,7 +225,7 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	startedAt := time.Now()
 	// The process has its own copies now. As soon as the executor knows of the start, it may write to a pipe of the
 	// process, and it must then get an error if the process has closed its end. If the end were still open here, the
-	// write would succeed, and nobody would answer it.
+	// write would succeed, and no answer would ever come.
 	closeFiles(files)
 	if err != nil {
 		s.mu.Unlock()

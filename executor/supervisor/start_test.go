@@ -62,7 +62,7 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 					}
 				}
 				if _, err := in.WriteString("run\n"); !errors.Is(err, syscall.EPIPE) {
-					t.Errorf("writing to the pipe: %v, want EPIPE: nobody reads from it", err)
+					t.Errorf("writing to the pipe: %v, want EPIPE, because no process reads from it", err)
 				}
 			}}, int(theirs.Fd()))
 			if err != nil {
