@@ -36,7 +36,7 @@ func TestE1NoProcessBeforeItsUpdate(t *testing.T) {
 }
 
 // TestE1OneAcknowledgementIsEnough: once the scheduler has acknowledged an update of the executor, the executor reports
-// only the end of a short task whose package is in the cache. Until then it also reports the begin of each task.
+// only the end of a short task whose package is in the cache. Until then it also reports the start of each task.
 func TestE1OneAcknowledgementIsEnough(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

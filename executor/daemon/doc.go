@@ -12,7 +12,7 @@
 //   - A fire is run at most once, whatever the wall clock does: the fire cursor goes back only after a leap, and
 //     package cursor remembers the fires since the leap. If the clock jumped, or the machine stood still, fires that
 //     are overdue by more than a minute are skipped.
-//   - The end of a run is always reported if the run failed or its begin was reported, except while too many updates
+//   - The end of a run is always reported if the run failed or its start was reported, except while too many updates
 //     are unacknowledged.
 //
 // Only fire times use the wall clock. Everything else uses a time that does not jump (Moment.Up).
@@ -36,7 +36,7 @@ const (
 	maxQueued = 100
 	// maxDelay is how late a fire may be run. A fire that is overdue by more is skipped.
 	maxDelay = time.Minute
-	// shortRun is how long a run must last before its begin is reported. Most runs are shorter; only their end is
+	// shortRun is how long a run must last before its start is reported. Most runs are shorter; only their end is
 	// reported.
 	shortRun = 25 * time.Millisecond
 	// lagCheck is the interval of checks whether the coarse clock has reached a fire time.

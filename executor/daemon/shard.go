@@ -33,9 +33,9 @@ type Shard struct {
 // runState is the state of the current run.
 type runState struct {
 	sampled  bool
-	reported bool // whether the begin was reported
+	reported bool // whether the start was reported
 	start    time.Time
-	begun    time.Duration // the value of Up at the begin or, while backing off, at the begin of the next attempt
+	begun    time.Duration // the value of Up at the start or, while backing off, at the start of the next attempt
 	cancel   string        // why the run was cancelled; empty if it was not
 	killed   bool
 }
@@ -235,7 +235,7 @@ func (s *Shard) checkRun(d *Decision, now Moment) {
 	d.Kill = true
 }
 
-// mustReport reports whether the begin of the current run must be reported even if the run is not sampled.
+// mustReport reports whether the start of the current run must be reported even if the run is not sampled.
 func (s *Shard) mustReport() bool {
 	return s.settings.Failover || s.run.Source == sourceFailover || s.run.Attempt > 1
 }

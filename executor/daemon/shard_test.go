@@ -179,7 +179,7 @@ func TestShard(t *testing.T) {
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: start 2: 20 NORMAL_TRIGGER 1",
 				"21 fail: report 20 NORMAL_TRIGGER FAILED 1 sampled (boom)",
 				"30 tick: start 3: 30 NORMAL_TRIGGER 1", "3 runs, 2 failed, 0 skipped"}},
-		"with a backlog the end of a run is reported if its begin was": {wire.Daemon{},
+		"with a backlog the end of a run is reported if its start was": {wire.Daemon{},
 			"10 tick;10 began;10.1 tick;11 backlog 65;12 ok", []string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled", "12 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
 		"drained while idle": {wire.Daemon{}, "5 drain 60;10 tick", []string{"5 drain 60: drained", "0 runs, 0 failed, 0 skipped"}},
