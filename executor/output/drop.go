@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// dropUnit is a multiple of the blocks of all file systems. Only whole blocks can be given back.
+// dropUnit is a multiple of every file system's block size. Only whole blocks can be given back.
 const dropUnit = 64 << 10
 
 // dropBeginning gives the blocks at the beginning of a file back to the file system and writes a note about that into

@@ -216,9 +216,9 @@ func writeString(f *os.File, text string) error {
 	return err
 }
 
-// TestNobodyLeasesARunningTasksOutput: a task can't take a lease (fcntl) on its output, which would keep the executor
+// TestATaskCannotLeaseItsOutput: a task can't take a lease (fcntl) on its output, which would keep the executor
 // and the agent from opening the file.
-func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
+func TestATaskCannotLeaseItsOutput(t *testing.T) {
 	t.Parallel()
 	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, CheckInterval: time.Hour})
 	defer o.mustBegin(t, "1")()
