@@ -23,7 +23,7 @@ func TestAsRootHostileProcesses(t *testing.T) {
 	hostileProcesses(t, 65534)
 }
 
-// TestAsRootExecutorOfAnotherUser is TestExecutorOfAnUser for another user, whose executor root starts.
+// TestAsRootExecutorOfAnotherUser is TestExecutorOfAUser for another user, whose executor root starts.
 func TestAsRootExecutorOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

@@ -234,7 +234,7 @@ func TestReports(t *testing.T) {
 	a.until("reports of both", func() bool {
 		for _, r := range a.reports {
 			if r.Time.IsZero() || r.Version != 1 {
-				t.Errorf("unexpected run %+v", r)
+				t.Errorf("unexpected report %+v", r)
 			}
 			for _, task := range r.Tasks {
 				if task.Progress != nil {

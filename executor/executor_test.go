@@ -70,7 +70,6 @@ func TestFinishedTask(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	task := taskOf("t1", script(t, `echo "$# $1"; echo err >&2; cat; env >env.out`))
-	task.Command = []string{"job.sh"}
 	task.Env = map[string]string{"OWN": "yes", "LANG": "de_DE.UTF-8", "ELASTICJOB_TASK_ID": "forged"}
 	task.Package.Cache = false
 	task.Command = []string{"sh", "-c",

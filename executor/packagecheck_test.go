@@ -43,7 +43,7 @@ func packed(t *testing.T, files map[string]string) []byte {
 	return out.Bytes()
 }
 
-// serving serves the same content under every path.
+// serving serves the same content under every path except /gone, which redirects to a file: URL.
 func serving(t *testing.T, content []byte) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

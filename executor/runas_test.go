@@ -172,7 +172,7 @@ func TestWhoTasksCannotRunAs(t *testing.T) {
 		want   string
 	}{
 		"root, not asked for":   {true, "", "--run-as root"},
-		"nobody of that name":   {true, "no-such-user", `user "no-such-user" is not known`},
+		"an unknown user":       {true, "no-such-user", `user "no-such-user" is not known`},
 		"an unknown number":     {true, "4294967290", "is not known"},
 		"another one, not root": {false, "root", "only root can run processes as another user"},
 	} {

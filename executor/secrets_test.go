@@ -93,7 +93,7 @@ func TestTasksOfAnotherAppAreRefused(t *testing.T) {
 	}
 	a.launch(task("own", "thief"))
 	a.await("own", mesos.TASK_FINISHED)
-	for id, app := range map[string]string{"another": "billing", "nobody's": ""} {
+	for id, app := range map[string]string{"another": "billing", "without an app": ""} {
 		task := task(id, app)
 		if app != "" {
 			task.EnvFiles = map[string]string{"KEY": key}

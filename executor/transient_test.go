@@ -79,9 +79,9 @@ func TestLastWordsOfKilledTasks(t *testing.T) {
 		timeout        int64
 		forced         bool
 	}{
-		"silent":             {script(t, `exec sleep 1000`), "killed", 0, false},
-		"silent, in a pinch": {script(t, `exec sleep 1000`), "killed; it wrote nothing", 1, false},
-		"stderr":             {script(t, `echo row 7 >&2; exec sleep 1000`), "killed; end of stderr:\nrow 7", 0, false},
+		"silent":            {script(t, `exec sleep 1000`), "killed", 0, false},
+		"silent, timed out": {script(t, `exec sleep 1000`), "killed; it wrote nothing", 1, false},
+		"stderr":            {script(t, `echo row 7 >&2; exec sleep 1000`), "killed; end of stderr:\nrow 7", 0, false},
 		"answer": {residentScript(t, `trap 'say "{\"type\":\"done\",\"run\":\"1\",\"error\":\"no rows\"}"; exit 0' TERM; say 7; `+waits),
 			"killed; its answer: no rows; ignored on its pipe: the line 7 is no message, which is a JSON object on one line", 0, false},
 		"deaf": {script(t, `trap '' TERM; echo row 8 >&2; `+waits), "killed; end of stderr:\nrow 8", 0, true},

@@ -12,8 +12,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestExecutorOfAnUser is for the user that runs the tests, unless that is root (TestAsRootExecutorOfAnotherUser).
-func TestExecutorOfAnUser(t *testing.T) {
+// TestExecutorOfAUser is for the user that runs the tests, unless that is root (TestAsRootExecutorOfAnotherUser).
+func TestExecutorOfAUser(t *testing.T) {
 	t.Parallel()
 	if user := uint32(os.Geteuid()); user != 0 {
 		executorOf(t, user)
@@ -34,7 +34,7 @@ func executorOf(t *testing.T, user uint32) {
 			func(work string) error { return os.Chmod(work, 0o555) }, // the same for a user who owns the folder
 			func(_, sandbox string) string { return filepath.Join(sandbox, "cache") }, "permission denied",
 		},
-		"the work folder is everybody's": {
+		"every user can write to the work folder": {
 			func(work string) error {
 				return os.Chmod(work, 0o1777)
 			},
@@ -49,7 +49,7 @@ func executorOf(t *testing.T, user uint32) {
 			},
 			func(work, _ string) string { return filepath.Join(work, of) }, "",
 		},
-		"somebody else made its folder": {
+		"others can write to its folder": {
 			func(work string) error {
 				if err := os.Mkdir(filepath.Join(work, of), 0o755); err != nil {
 					return err

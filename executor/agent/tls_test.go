@@ -132,8 +132,8 @@ func TestTrustInTheAgent(t *testing.T) {
 		"Mesos' CA file":                  {vars{"LIBPROCESS_SSL_ENABLED": "1", "LIBPROCESS_SSL_CA_FILE": file}, &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},
 		"Mesos' CA folder":                {vars{"LIBPROCESS_SSL_ENABLED": "1", "LIBPROCESS_SSL_CA_DIR": dir}, &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},
 		"names before Mesos 1.0":          {vars{"SSL_ENABLED": "true", "SSL_CA_FILE": file, "SSL_VERIFY_CERT": "true"}, &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},
-		"nothing is to be checked":        {vars{"LIBPROCESS_SSL_ENABLED": "true"}, &tls.Config{Certificates: []tls.Certificate{other.of("x")}}, ""},
-		"said that nothing is":            {with(vars{"LIBPROCESS_SSL_VERIFY_SERVER_CERT": "false"}), &tls.Config{Certificates: []tls.Certificate{other.of("x")}}, ""},
+		"no CA is set":                    {vars{"LIBPROCESS_SSL_ENABLED": "true"}, &tls.Config{Certificates: []tls.Certificate{other.of("x")}}, ""},
+		"the check is switched off":       {with(vars{"LIBPROCESS_SSL_VERIFY_SERVER_CERT": "false"}), &tls.Config{Certificates: []tls.Certificate{other.of("x")}}, ""},
 		"a CA that can't be read besides": {with(vars{"LIBPROCESS_SSL_CA_FILE": "/no/such/file"}), &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},
 		"the name that the scheduler has": {with(vars{"ELASTICJOB_AGENT_HOSTNAME": "agent.example"}), &tls.Config{Certificates: []tls.Certificate{included}}, ""},
 		"this machine's name":             {ours, &tls.Config{Certificates: []tls.Certificate{ca.of(me)}}, ""},
@@ -157,16 +157,15 @@ func TestTrustInTheAgent(t *testing.T) {
 		"another name":       {ours, &tls.Config{Certificates: []tls.Certificate{included}}, "neither for 127.0.0.1 nor for"},
 		"DNS isn't believed": {with(vars{"LIBPROCESS_SSL_HOSTNAME_VALIDATION_SCHEME": "openssl"}), &tls.Config{Certificates: []tls.Certificate{ca.of("localhost")}}, "neither for 127.0.0.1"},
 		"the system's CAs":   {vars{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system"}, &tls.Config{Certificates: []tls.Certificate{byIP}}, "unknown authority"},
-		"the system's too":   {vars{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system", "LIBPROCESS_SSL_CA_FILE": file}, &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},
-		"to be checked":      {vars{"LIBPROCESS_SSL_ENABLED": "true", "LIBPROCESS_SSL_VERIFY_SERVER_CERT": "true"}, &tls.Config{Certificates: []tls.Certificate{byIP}}, "unknown authority"},
+		"a CA file besides":  {vars{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system", "LIBPROCESS_SSL_CA_FILE": file}, &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},
+		"no CA, but a check": {vars{"LIBPROCESS_SSL_ENABLED": "true", "LIBPROCESS_SSL_VERIFY_SERVER_CERT": "true"}, &tls.Config{Certificates: []tls.Certificate{byIP}}, "unknown authority"},
 		"implied check":      {vars{"LIBPROCESS_SSL_ENABLED": "true", "LIBPROCESS_SSL_REQUIRE_CERT": "true"}, &tls.Config{Certificates: []tls.Certificate{byIP}}, "unknown authority"},
 		"plain":              {vars{"LIBPROCESS_SSL_ENABLED": "false", "SSL_ENABLED": "true"}, &tls.Config{Certificates: []tls.Certificate{byIP}}, "no TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				_,
-					_ = io.WriteString(w, "hello")
+				_, _ = io.WriteString(w, "hello")
 			}))
 			server.TLS, server.Config.ErrorLog = c.server, log.New(io.Discard, "", 0)
 			server.StartTLS()
@@ -195,7 +194,7 @@ func TestTrustInTheAgent(t *testing.T) {
 	}
 }
 
-func TestTrustThatCannotBe(t *testing.T) {
+func TestInvalidTLSSettings(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]map[string]string{
 		"LIBPROCESS_SSL_ENABLED":            {"LIBPROCESS_SSL_ENABLED": "yes"},

@@ -46,7 +46,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		"no host":              {wire.HTTP{URL: "http:///hidden"}, []string{"http.url"}},
 		"of another scheme":    {wire.HTTP{URL: "ftp://127.0.0.1/hidden"}, []string{"http.url"}},
 		"header that can't be": {wire.HTTP{URL: serving(t, func(http.ResponseWriter, *http.Request) {}), Method: "POST", Data: "x", ContentType: "a\r\nb: c"}, []string{"no answer", "invalid header"}},
-		"body that nobody reads": {wire.HTTP{URL: rude(t, func(net.Conn) {}), Method: "POST", Data: strings.Repeat("x", 32<<20), ReadTimeoutMillis: 50},
+		"body that is not read": {wire.HTTP{URL: rude(t, func(net.Conn) {}), Method: "POST", Data: strings.Repeat("x", 32<<20), ReadTimeoutMillis: 50},
 			[]string{"no answer: nothing came within 50ms"}},
 	} {
 		t.Run(name, func(t *testing.T) {

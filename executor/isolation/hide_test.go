@@ -193,7 +193,7 @@ func TestMountedTwice(t *testing.T) {
 		"a file":                        {"conf/secret", "other file"},
 		"a file into the hidden folder": {"big/key", "above/data/registry.db"},
 		"the program":                   {"bin/executor", "other file"},
-		"nothing of it, but its sister": {"work", "other place"},
+		"only the folder beside it":     {"work", "other place"},
 	} {
 		for i, uid := range append(uids(), uids()...) {
 			again := i >= len(uids())

@@ -58,7 +58,7 @@ func TestHolder(t *testing.T) {
 		renewed []time.Duration
 		ended   int
 	}{
-		"a lease lasts from the asking": {func(s *stage) {
+		"a lease lasts from its request": {func(s *stage) {
 			s.answer(4*sec, 1*sec, granted)
 			s.check(11*sec-1, 0)
 		}, []time.Duration{11 * sec}, 0},

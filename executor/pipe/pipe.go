@@ -189,7 +189,7 @@ type pipeReader struct {
 	unfinished func()
 	open       bool // whether a line has begun: the last byte was not a line feed
 	ended      bool // whether Drain was called and noticed
-	left       int  // how many bytes may still be read then
+	left       int  // how many bytes may still be read once ended is set
 }
 
 const (

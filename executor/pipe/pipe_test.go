@@ -46,7 +46,7 @@ func open(t *testing.T) (p *pipe.Pipe, theirs []*os.File, messages func() []pipe
 	}
 }
 
-// ignored stands for what Read ignored in the messages of open.
+// ignored returns the message that open records when Read calls Ignored with this description.
 func ignored(what string) pipe.Message { return pipe.Message{Type: "ignored", Error: what} }
 
 const (
