@@ -164,11 +164,13 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 		if l.term == c.w.store.term {
 			c.recordStaged(e)
 		}
-		// The knowledge of a deposed leader does not count.
-		remembered := c.silentOrphans[e.TaskID] != "" && e.Source == cluster.FromMaster
+		// The knowledge of a deposed leader does not count, nor the memory of a master that calls a task alive whose
+		// executor is silent.
+		alive := e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
+		remembered := alive && c.silentOrphans[e.TaskID] != "" && e.Source == cluster.FromMaster
 		kept := c.orphans[e.TaskID] != "" && !slices.Contains(v.forgotten, e.TaskID)
 		if kept && l.term == c.w.store.term && !remembered {
-			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
+			c.alive[e.TaskID] = alive
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone &&
 			!strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {

@@ -53,7 +53,7 @@ func (w *world) leapClock() {
 			w.leap.floor = back
 		}
 	} else {
-		w.leap.passed = append(w.leap.passed, cursor.Span{From: w.leap.since, To: w.wall()})
+		w.endLeap()
 	}
 	w.skew += by
 	w.leap.by += by
@@ -82,7 +82,7 @@ func (w *world) resetClock() {
 	if w.leap.by == 0 {
 		return
 	}
-	w.leap.passed = append(w.leap.passed, cursor.Span{From: w.leap.since, To: w.wall()})
+	w.endLeap()
 	w.skew -= w.leap.by
 	w.leap.by, w.lastJump = 0, w.now
 	w.trace.add("the clock is set back to %s", w.wall())
@@ -90,6 +90,16 @@ func (w *world) resetClock() {
 		w.maybeCrashLeader()
 		w.after(w.leapDelay(5*time.Minute), w.leapClock)
 	}
+}
+
+// endLeap records the period that the wall clock passed since the last leap. The clock may have been set forward for a
+// while, by less than a leap: then it passed the time up to the cursor.
+func (w *world) endLeap() {
+	end := w.wall()
+	if c := w.check.cursor; c.After(end) && c.Sub(end) <= cursor.MinLeap {
+		end = c
+	}
+	w.leap.passed = append(w.leap.passed, cursor.Span{From: w.leap.since, To: end})
 }
 
 // inLeap reports whether the clock passed a time while it was ahead. Fires of that time need not be made again (rule
