@@ -105,7 +105,8 @@ func wantCode(t testing.TB, what string, err error, code string) {
 
 var admin, viewer = auth.Grant{Role: auth.Admin}, auth.Grant{Role: auth.Viewer, Apps: []string{"billing-*"}}
 
-// TestStates checks that no authentication is needed without users and tokens, and that a stale copy admits nobody.
+// TestStates checks that no authentication is needed without users and tokens, and that Authenticate fails with a
+// stale copy.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	c, shared := newClock(), newRegistry(t)
@@ -121,7 +122,7 @@ func TestStates(t *testing.T) {
 	}
 	refresh(t, d)
 	if got := d.State(); got != auth.Empty {
-		t.Errorf("without anybody: %v", got)
+		t.Errorf("without users: %v", got)
 	}
 	addUser(t, d, "ann", admin)
 	token, _ := login(t, d, "ann")
@@ -143,7 +144,7 @@ func TestStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.State(); got != auth.Empty {
-		t.Errorf("without anybody again: %v", got)
+		t.Errorf("without users again: %v", got)
 	}
 }
 
@@ -173,7 +174,7 @@ func TestRunSeesWhatOthersChange(t *testing.T) {
 	if err := command.RemoveUser(t.Context(), actor, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the server takes it no more", func() error {
+	await(t, "the server refuses the login", func() error {
 		if _, err := server.Authenticate(token); err == nil {
 			return errors.New("it does")
 		}

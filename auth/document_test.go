@@ -109,7 +109,7 @@ func TestLogoutsOfOneDoNotHinderOthers(t *testing.T) {
 	}
 	if err := d.revoke(revocation{Session: "d", Kind: User, Name: "cid", Until: late.Add(time.Hour)},
 		late); err != nil || len(d.Revoked) != 2 {
-		t.Errorf("what has expired is kept: %d, %v", len(d.Revoked), err)
+		t.Errorf("expired revocations are kept: %d, %v", len(d.Revoked), err)
 	}
 }
 

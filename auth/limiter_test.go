@@ -69,7 +69,7 @@ func (l *limiter) waits(now time.Time, name, from string) time.Duration {
 	return wait
 }
 
-// TestWhoIsHeldUp checks which logins the failures of others delay.
+// TestWhoIsHeldUp checks which logins are delayed by the failures of other logins.
 func TestWhoIsHeldUp(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
@@ -78,17 +78,17 @@ func TestWhoIsHeldUp(t *testing.T) {
 		from   string
 		held   bool
 	}{
-		"the user from elsewhere":             {nil, "ann", "10.0.0.2", true},
-		"another user from the same address":  {nil, "ben", "10.0.0.1", true},
-		"another user from another address":   {nil, "ben", "10.0.0.2", false},
-		"the same address written as IPv6":    {nil, "ben", "::ffff:10.0.0.1", true},
-		"who logged in from there before":     {func(l *limiter) { l.succeeds(start, "ann", "10.0.0.2") }, "ann", "10.0.0.2", false},
-		"who logged in behind that address":   {func(l *limiter) { l.succeeds(start, "ben", "10.0.0.1") }, "ben", "10.0.0.1", false},
-		"who logged in there, from elsewhere": {func(l *limiter) { l.succeeds(start, "ann", "10.0.0.2") }, "ann", "10.0.0.3", true},
-		"a neighbour in the same /64":         {func(l *limiter) { failMany(l, "cid", "2001:db8::1") }, "dan", "2001:db8::2:1", true},
-		"one of another /64":                  {func(l *limiter) { failMany(l, "cid", "2001:db8::1") }, "dan", "2001:db8:0:1::1", false},
-		"this machine by another address":     {func(l *limiter) { failMany(l, "cid", "127.0.0.1") }, "dan", "127.3.2.1", true},
-		"an address that is none":             {func(l *limiter) { failMany(l, "cid", "nonsense") }, "dan", "", true},
+		"the user from another address":                       {nil, "ann", "10.0.0.2", true},
+		"another user from the same address":                  {nil, "ben", "10.0.0.1", true},
+		"another user from another address":                   {nil, "ben", "10.0.0.2", false},
+		"the same address written as IPv6":                    {nil, "ben", "::ffff:10.0.0.1", true},
+		"the user from the address of an earlier login":       {func(l *limiter) { l.succeeds(start, "ann", "10.0.0.2") }, "ann", "10.0.0.2", false},
+		"another user who logged in from the same address":    {func(l *limiter) { l.succeeds(start, "ben", "10.0.0.1") }, "ben", "10.0.0.1", false},
+		"the user, not from the address of the earlier login": {func(l *limiter) { l.succeeds(start, "ann", "10.0.0.2") }, "ann", "10.0.0.3", true},
+		"a neighbour in the same /64":                         {func(l *limiter) { failMany(l, "cid", "2001:db8::1") }, "dan", "2001:db8::2:1", true},
+		"one of another /64":                                  {func(l *limiter) { failMany(l, "cid", "2001:db8::1") }, "dan", "2001:db8:0:1::1", false},
+		"this machine by another address":                     {func(l *limiter) { failMany(l, "cid", "127.0.0.1") }, "dan", "127.3.2.1", true},
+		"an invalid address":                                  {func(l *limiter) { failMany(l, "cid", "nonsense") }, "dan", "", true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -129,12 +129,12 @@ func TestSuccessClearsTheUserOnly(t *testing.T) {
 			l.fails(start, "ann", "10.0.0.2")
 		}
 		if wait := l.succeeds(start, "ann", "10.0.0.2"); wait != 0 {
-			t.Fatalf("who mistypes now and then waits %v", wait)
+			t.Fatalf("a user who mistypes now and then waits %v", wait)
 		}
 	}
 }
 
-// TestManyAtOnceAreNoWayAround checks that running logins count.
+// TestManyAtOnceAreNoWayAround checks that many concurrent logins do not exceed the limit, because running ones count.
 func TestManyAtOnceAreNoWayAround(t *testing.T) {
 	t.Parallel()
 	l := newLimiter()
@@ -185,6 +185,6 @@ func TestLimiterIsBounded(t *testing.T) {
 		idle.succeeds(start, fmt.Sprintf("user%d", n), "10.0.0.1")
 	}
 	if len(idle.counters.byKey) != 0 {
-		t.Errorf("%d counters of nothing", len(idle.counters.byKey))
+		t.Errorf("%d counters without a failure", len(idle.counters.byKey))
 	}
 }

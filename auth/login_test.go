@@ -43,14 +43,14 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestPasswordsThatAreTaken checks the accepted lengths and characters, and that refused passwords are not printed.
-func TestPasswordsThatAreTaken(t *testing.T) {
+// TestAcceptedPasswords checks the accepted lengths and characters, and that refused passwords are not printed.
+func TestAcceptedPasswords(t *testing.T) {
 	t.Parallel()
 	d := open(t, auth.Options{})
 	addUser(t, d, "ann", admin)
 	for what, c := range map[string]struct {
 		password string
-		taken    bool
+		accepted bool
 	}{
 		"nothing": {"", false}, "7 bytes": {"1234567", false}, "7 characters": {"äöüßéàç", false}, "8 characters": {"äöüßéàçñ", true}, "8 bytes": {"12345678", true},
 		"1,024 bytes": {strings.Repeat("p", 1024), true}, "1,025 bytes": {strings.Repeat("p", 1025), false}, "1 MB": {strings.Repeat("p", 1<<20), false},
@@ -58,12 +58,12 @@ func TestPasswordsThatAreTaken(t *testing.T) {
 	} {
 		err := d.SetPassword(t.Context(), actor, "ann", c.password)
 		var bad document.Violations
-		if c.taken != (err == nil) || !c.taken &&
+		if c.accepted != (err == nil) || !c.accepted &&
 			(!errors.As(err, &bad) || bad[0].Field != "password" || bad[0].Value != "" ||
 				c.password != "" && strings.Contains(err.Error(), c.password)) {
 			t.Errorf("%s: %.200v", what, err)
 		}
-		if c.taken {
+		if c.accepted {
 			if err := d.CheckPassword(t.Context(), "ann", c.password, "127.0.0.1"); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -159,7 +159,7 @@ func TestStormOfLogins(t *testing.T) {
 	if memory.Sys > 1<<30 {
 		t.Errorf("%d MB", memory.Sys>>20)
 	}
-	await(t, "who was here before logs in", func() error {
+	await(t, "a user logs in from a known address", func() error {
 		_, _, err := d.Login(t.Context(), "ann", password, "127.0.0.1")
 		return err
 	})
@@ -239,7 +239,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestDocumentThatIsGone checks that a removed document admits nobody and is not recreated by running servers.
+// TestDocumentThatIsGone checks that a removed document gives no access and is not recreated by running servers.
 func TestDocumentThatIsGone(t *testing.T) {
 	t.Parallel()
 	c, gone := newClock(), &absent{Shared: newRegistry(t)}

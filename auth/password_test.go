@@ -36,7 +36,7 @@ func TestStrangersHoldNobodyElseUp(t *testing.T) {
 		cancel() // the strangers stop waiting
 		<-h.running
 		if err := <-known; err != nil {
-			t.Errorf("who is known: %v", err)
+			t.Errorf("a new password: %v", err)
 		}
 	})
 }

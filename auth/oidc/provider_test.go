@@ -63,7 +63,7 @@ func open(t *testing.T, opts oidc.Options) *oidc.Provider {
 	return p
 }
 
-// flow is a login as a browser goes through it: begun, sent to the provider, and sent back.
+// flow is a login that the provider has sent back to the browser: the cookie and the query of the callback.
 type flow struct {
 	cookie string
 	query  url.Values
@@ -112,18 +112,18 @@ func TestClaimsOutsideTheToken(t *testing.T) {
 		name, code  string
 		says        []string
 	}{
-		"groups at userinfo":        {info: everybody, name: "alice"},
-		"the name at userinfo":      {token: map[string]any{"preferred_username": nil, "groups": "everybody"}, info: map[string]any{"preferred_username": "bob"}, name: "bob"},
-		"both at userinfo":          {token: map[string]any{"preferred_username": nil}, info: map[string]any{"preferred_username": "bob", "groups": "everybody"}, name: "bob"},
-		"the token counts":          {token: everybody, info: map[string]any{"preferred_username": "mallory"}, name: "alice"},
-		"nested at userinfo":        {info: map[string]any{"realm_access": map[string]any{"roles": []string{"everybody"}}}, change: func(o *oidc.Options) { o.RolesClaim = "realm_access.roles" }, name: "alice"},
-		"a verified mail address":   {token: everybody, info: map[string]any{"email": "b@example.com", "email_verified": true}, change: func(o *oidc.Options) { o.NameClaim = "email" }, name: "b@example.com"},
-		"an unverified one":         {token: everybody, info: map[string]any{"email": "b@example.com"}, change: func(o *oidc.Options) { o.NameClaim = "email" }, code: oidc.NoRole, says: []string{"email"}},
-		"userinfo of somebody else": {info: map[string]any{"sub": "1", "groups": "everybody"}, code: oidc.Refused, says: []string{"userinfo"}},
-		"nowhere":                   {info: map[string]any{}, code: oidc.NoRole, says: []string{"neither", `"groups"`, "--oidc-scopes"}},
-		"no userinfo":               {code: oidc.NoRole, says: []string{"--oidc-roles-claim"}},
-		"too many groups":           {token: map[string]any{"_claim_names": map[string]any{"groups": "src1"}, "_claim_sources": map[string]any{"src1": map[string]any{"endpoint": "https://graph.example"}}}, code: oidc.NoRole, says: []string{"more groups", "--oidc-roles-claim roles"}},
-		"too many, as a mark":       {token: map[string]any{"hasgroups": true}, info: map[string]any{}, code: oidc.NoRole, says: []string{"more groups"}},
+		"groups at userinfo":         {info: everybody, name: "alice"},
+		"the name at userinfo":       {token: map[string]any{"preferred_username": nil, "groups": "everybody"}, info: map[string]any{"preferred_username": "bob"}, name: "bob"},
+		"both at userinfo":           {token: map[string]any{"preferred_username": nil}, info: map[string]any{"preferred_username": "bob", "groups": "everybody"}, name: "bob"},
+		"the token takes precedence": {token: everybody, info: map[string]any{"preferred_username": "mallory"}, name: "alice"},
+		"nested at userinfo":         {info: map[string]any{"realm_access": map[string]any{"roles": []string{"everybody"}}}, change: func(o *oidc.Options) { o.RolesClaim = "realm_access.roles" }, name: "alice"},
+		"a verified mail address":    {token: everybody, info: map[string]any{"email": "b@example.com", "email_verified": true}, change: func(o *oidc.Options) { o.NameClaim = "email" }, name: "b@example.com"},
+		"an unverified one":          {token: everybody, info: map[string]any{"email": "b@example.com"}, change: func(o *oidc.Options) { o.NameClaim = "email" }, code: oidc.NoRole, says: []string{"email"}},
+		"userinfo of another user":   {info: map[string]any{"sub": "1", "groups": "everybody"}, code: oidc.Refused, says: []string{"userinfo"}},
+		"nowhere":                    {info: map[string]any{}, code: oidc.NoRole, says: []string{"neither", `"groups"`, "--oidc-scopes"}},
+		"no userinfo":                {code: oidc.NoRole, says: []string{"--oidc-roles-claim"}},
+		"too many groups":            {token: map[string]any{"_claim_names": map[string]any{"groups": "src1"}, "_claim_sources": map[string]any{"src1": map[string]any{"endpoint": "https://graph.example"}}}, code: oidc.NoRole, says: []string{"more groups", "--oidc-roles-claim roles"}},
+		"too many, by hasgroups":     {token: map[string]any{"hasgroups": true}, info: map[string]any{}, code: oidc.NoRole, says: []string{"more groups"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,19 +183,19 @@ func TestLogin(t *testing.T) {
 		"no such claim":                       {code: oidc.NoRole, says: "neither"},
 		"no name":                             {claims: map[string]any{"groups": "everybody", "preferred_username": nil}, code: oidc.NoRole, says: "--oidc-name-claim"},
 		"a name with a newline":               {claims: map[string]any{"groups": "everybody", "preferred_username": "a\nb"}, code: oidc.NoRole, says: "--oidc-name-claim"},
-		"an address that nobody has checked": {claims: map[string]any{"email": "boss@example.com"}, code: oidc.NoRole,
+		"an unverified mail address": {claims: map[string]any{"email": "boss@example.com"}, code: oidc.NoRole,
 			says: "neither",
 			change: func(o *oidc.Options) {
 				o.RolesClaim, o.Roles = "email",
 					[]oidc.Role{{Value: "boss@example.com", Grant: auth.Grant{Role: auth.Admin}}}
 			}},
-		"another audience":   {claims: map[string]any{"groups": "everybody", "aud": "other"}, code: oidc.Refused, says: "audience"},
-		"another issuer":     {claims: map[string]any{"groups": "everybody", "iss": "https://evil.example"}, code: oidc.Refused, says: "issue"},
-		"expired":            {claims: map[string]any{"groups": "everybody", "exp": time.Now().Add(-time.Minute).Unix()}, code: oidc.Refused, says: "expired"},
-		"another nonce":      {claims: map[string]any{"groups": "everybody", "nonce": "n"}, code: oidc.Refused, says: "nonce"},
-		"no nonce":           {claims: map[string]any{"groups": "everybody", "nonce": nil}, code: oidc.Refused, says: "nonce"},
-		"another client's":   {change: func(o *oidc.Options) { o.Secret = "wrong" }, code: oidc.Refused, says: "--oidc-client-secret-file"},
-		"a key that is gone": {change: func(o *oidc.Options) { o.Sealer = sealer("") }, code: oidc.Unavailable, says: "key"},
+		"another audience":      {claims: map[string]any{"groups": "everybody", "aud": "other"}, code: oidc.Refused, says: "audience"},
+		"another issuer":        {claims: map[string]any{"groups": "everybody", "iss": "https://evil.example"}, code: oidc.Refused, says: "issue"},
+		"expired":               {claims: map[string]any{"groups": "everybody", "exp": time.Now().Add(-time.Minute).Unix()}, code: oidc.Refused, says: "expired"},
+		"another nonce":         {claims: map[string]any{"groups": "everybody", "nonce": "n"}, code: oidc.Refused, says: "nonce"},
+		"no nonce":              {claims: map[string]any{"groups": "everybody", "nonce": nil}, code: oidc.Refused, says: "nonce"},
+		"a wrong client secret": {change: func(o *oidc.Options) { o.Secret = "wrong" }, code: oidc.Refused, says: "--oidc-client-secret-file"},
+		"no key to sign with":   {change: func(o *oidc.Options) { o.Sealer = sealer("") }, code: oidc.Unavailable, says: "key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
