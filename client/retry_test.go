@@ -205,7 +205,7 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 }
 
 // TestOnlyAServerThatHasAnsweredIsWaitedFor checks that the client does not wait for a server that has never answered,
-// because its address may be wrong, and that the begin of a wait is reported once.
+// because its address may be wrong, and that the start of a wait is reported once.
 func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	never := connect(t, client.Options{Server: "http://127.0.0.1:1",
