@@ -45,7 +45,7 @@ func await(t *testing.T, led <-chan *term) *term {
 	case next := <-led:
 		return next
 	case <-time.After(eventTimeout):
-		t.Fatal("nobody leads")
+		t.Fatal("no server leads")
 		return nil
 	}
 }
@@ -86,7 +86,7 @@ func TestSilentLeader(t *testing.T) {
 		t.Error("the next one does not know since when it leads")
 	}
 	if took := time.Since(begun); took < o.Lease/2 {
-		t.Errorf("another led %v after the last renewal, and the lease is %v", took, o.Lease)
+		t.Errorf("another server led %v after the last renewal, and the lease is %v", took, o.Lease)
 	}
 }
 

@@ -44,7 +44,7 @@ func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 			unknown := n + 1
 			switch {
 			case len(found) == n:
-			case len(found) == unknown: // its commit ended the term
+			case len(found) == unknown: // the commit whose outcome was unknown was made
 				n++
 			default:
 				t.Errorf("%d commits are there, and %d were answered", len(found), n)
@@ -193,7 +193,7 @@ func testSmallPackets(t *testing.T, server *mariadb.Server, dsn string) {
 	}
 }
 
-// TestConnectionsCut checks that connections that break during commits lose no commit and double none.
+// TestConnectionsCut checks that no commit is lost or made twice if connections break during commits.
 func TestConnectionsCut(t *testing.T) {
 	t.Parallel()
 	o, proxy := proxied(t)
@@ -248,7 +248,7 @@ func TestCutOffInATransaction(t *testing.T) {
 	select {
 	case <-ended:
 	default:
-		t.Error("another leads, and the old term lasts")
+		t.Error("another server leads, and the old term lasts")
 	}
 	commit(t, next, write("/a", "new"))
 	proxy.Cut()

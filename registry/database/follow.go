@@ -91,8 +91,8 @@ func (r *Registry) readRows(ctx context.Context) (rows, error) {
 		}
 		return rows{}, err
 	}
-	// After a gap another database may answer. The measurement then starts again, so that every server has one lease
-	// to publish which commits that database lacks.
+	// After a gap another database may answer. The measurement then starts again, so that every server has the
+	// time of one lease to publish which commits that database lacks.
 	afterGap := sent.Sub(f.lastRead) > max(r.store.Lease/4, time.Second)
 	if f.unchangedSince.IsZero() || !found.same(f.latest) || afterGap {
 		f.unchangedSince = time.Now()

@@ -84,7 +84,8 @@ func TestFailedWriteEndsTheTerm(t *testing.T) {
 	}
 }
 
-// A commit that was answered by an error but is visible in the file has an unknown outcome.
+// TestOutcomeOfACommitThatShows checks that a commit that was answered by an error but is visible in the file has an
+// unknown outcome.
 func TestOutcomeOfACommitThatShows(t *testing.T) {
 	t.Parallel()
 	r, err := Open(filepath.Join(t.TempDir(), "registry.db"), nil)
@@ -111,7 +112,8 @@ func TestOutcomeOfACommitThatShows(t *testing.T) {
 	}
 }
 
-// A second commit of a term whose number is not the one in the file is refused (rule T2).
+// TestFenceIsInTheFile checks that a second commit of a term is refused if its number is not the one in the file (rule
+// T2).
 func TestFenceIsInTheFile(t *testing.T) {
 	t.Parallel()
 	r, err := Open(filepath.Join(t.TempDir(), "registry.db"), nil)

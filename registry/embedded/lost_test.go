@@ -59,8 +59,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A removed or truncated file accepts no commit, although the kernel would accept the writes: an acknowledged commit
-// must exist after a restart.
+// TestLostFileTakesNoCommit checks that a removed or truncated file accepts no commit, although the kernel would
+// accept the writes: an acknowledged commit must exist after a restart.
 func TestLostFileTakesNoCommit(t *testing.T) {
 	t.Parallel()
 	for name, how := range lose {
@@ -88,7 +88,7 @@ func TestLostFileTakesNoCommit(t *testing.T) {
 	}
 }
 
-// The loss is also detected without a commit.
+// TestLossIsNoticedBetweenCommits checks that the loss is also detected without a commit.
 func TestLossIsNoticedBetweenCommits(t *testing.T) {
 	t.Parallel()
 	for name, how := range lose {
@@ -109,7 +109,7 @@ func TestLossIsNoticedBetweenCommits(t *testing.T) {
 	}
 }
 
-// The content of a removed file is saved, as the message says.
+// TestRemovedFileIsSaved checks that the content of a removed file is saved, as the message says.
 func TestRemovedFileIsSaved(t *testing.T) {
 	t.Parallel()
 	r, term, path := filled(t, 100)
@@ -133,7 +133,7 @@ func TestRemovedFileIsSaved(t *testing.T) {
 	}
 }
 
-// An empty file counts as new only if there was no registry before.
+// TestEmptyFileIsNewOnlyOnce checks that an empty file counts as new only if there was no registry before.
 func TestEmptyFileIsNewOnlyOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "registry.db")
@@ -149,7 +149,8 @@ func TestEmptyFileIsNewOnlyOnce(t *testing.T) {
 	}
 }
 
-// Damaged pages are reported in a sentence, at the latest when they are used, and do not end the process.
+// TestDamagedPagesAreReported checks that damaged pages are reported in a sentence, at the latest when they are used,
+// and do not end the process.
 func TestDamagedPagesAreReported(t *testing.T) {
 	t.Parallel()
 	r, _, path := filled(t, 3000)
@@ -183,8 +184,8 @@ func TestDamagedPagesAreReported(t *testing.T) {
 	}
 }
 
-// A branch whose first key is greater than the keys below it does not end the process either, although bbolt detects
-// it on a goroutine of its own.
+// TestDamagedBranchesAreReported checks that a branch whose first key is greater than the keys below it does not end
+// the process either, although bbolt detects it on a separate goroutine.
 func TestDamagedBranchesAreReported(t *testing.T) {
 	t.Parallel()
 	r, _, path := filled(t, 3000)
@@ -238,7 +239,8 @@ func useAll(t *testing.T, path string) error {
 	return nil
 }
 
-// Pages that become damaged or disappear while in use cause an error for the reader, and end the term.
+// TestPagesThatGoAwayWhileInUse checks that pages that become damaged or disappear while in use cause an error for the
+// reader, and end the term.
 func TestPagesThatGoAwayWhileInUse(t *testing.T) {
 	t.Parallel()
 	r, term, path := filled(t, 3000)

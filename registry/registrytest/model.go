@@ -49,7 +49,7 @@ func (w world) below(path string) (found []registry.Entry) {
 	return found
 }
 
-// model runs random commits in several terms and compares all reads with the model.
+// model runs random commits in several terms and compares all reads with a world.
 func model(t *testing.T, s Store) {
 	var leaves []string
 	for _, folder := range []string{"/m/a", "/m/a-b", "/m/ab", "/m/a/deep"} {

@@ -68,7 +68,8 @@ func deposed(t *testing.T, s Store) {
 	}
 }
 
-// confirmed checks that a term is confirmed until another one begins, also before the deposed term notices that.
+// confirmed checks that Confirm succeeds until another term begins, and fails from then on, even before the deposed
+// term has noticed it.
 func confirmed(t *testing.T, s Store) {
 	r, old := s.lead(t)
 	if err := old.Confirm(t.Context()); err != nil {

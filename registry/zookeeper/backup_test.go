@@ -132,7 +132,7 @@ func testRestoreBesideAServer(t *testing.T, server *zkserver.Server) {
 				_, err := r.Campaign(ctx, "127.0.0.1:8899")
 				led <- err
 			}()
-			eventually(t, "the log says why nobody leads",
+			eventually(t, "the log says why no server leads",
 				func() bool { return strings.Contains(log.String(), "unfinished restore") })
 			stop()
 			if err := <-led; !errors.Is(err, context.Canceled) {
@@ -217,7 +217,7 @@ func testBackupIsOfOneMoment(t *testing.T, server *zkserver.Server) {
 			}
 		}
 		if len(values) != 1 || entries != pairs {
-			t.Errorf("one backup has of the entries of a commit: %v by value", values)
+			t.Errorf("a backup mixes commits; its entries by value: %v", values)
 		}
 	}
 	for range 8 {

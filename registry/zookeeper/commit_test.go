@@ -112,8 +112,8 @@ func quota(s *scene) {
 	create(s, s.client, folder+"/zookeeper_stats", "count=20,bytes=200")
 }
 
-// Rules T2, T3, T4: whatever happens to the request of a commit, it is made once or not at all, and Commit reports
-// which.
+// testCommitFaults checks that a commit is made once or not at all, whatever happens to its request, and that Commit
+// reports which (rules T2, T3, T4).
 func testCommitFaults(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	// Each commit puts /s/mark and this write, whose path is /config/job/a by default.
@@ -124,7 +124,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 	other := func(s *scene) {
 		s.set("/registry/fence",
 			"1 77")
-	} // as after a restored copy: the election node is there still
+	} // as after a copy was restored: the election node still exists
 	for name, c := range map[string]struct {
 		session  time.Duration
 		before   func(s *scene)
@@ -156,7 +156,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 		// Any refusal changes nothing, says what to do, and ends no term.
 		"a quota is exceeded": {before: quota, write: put("/config/job/new", "ours"),
 			says: []string{"/config/job/new", "-125", "listquota /tests/", "setquota"}},
-		"a node is somebody else's": {before: func(s *scene) {
+		"a node belongs to another user": {before: func(s *scene) {
 			if _, err := s.client.SetACL(s.root+"/config/job/a", zk.WorldACL(zk.PermRead), -1); err != nil {
 				s.Error(err)
 			}

@@ -15,7 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// T2: a leader whose session has ended, and which does not know it yet, writes nothing.
+// testDeposedLeaderWritesNothing checks that a leader whose session has ended writes nothing, even if it does not know
+// that yet (rule T2).
 func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -79,8 +80,8 @@ func awaitCandidates(t *testing.T, client *zk.Conn, o zookeeper.Options, n int) 
 	})
 }
 
-// T1: a term ends when no server has answered for the session timeout. The granted timeout counts, because servers may
-// end the session after it.
+// TestSilenceEndsTheTerm checks that a term ends when no server has answered for the session timeout (rule T1). The
+// granted timeout counts, because servers may end the session after it.
 func TestSilenceEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ asked, earliest time.Duration }{
@@ -227,8 +228,9 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 	}
 }
 
-// T2: every loss of the lead ends the term at once, not only at the next commit or the next term; otherwise followers
-// would keep sending requests to an idle former leader. The next term has a higher number, and followers know it.
+// testEndsOfTerms checks that every loss of the lead ends the term at once, not only at the next commit or the next
+// term, because followers would keep sending requests to an idle former leader (rule T2). The next term has a higher
+// number, and followers know it.
 func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for name, strike := range map[string]func(s *scene){
@@ -276,8 +278,9 @@ func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// T1: after the loss of its session a term reads nothing more. The library continues with another session, perhaps at
-// a lagging server, whose answers may be older than the commits of the term.
+// testReadsEndWithTheSession checks that a term reads nothing more after the loss of its session (rule T1). The
+// library continues with another session, perhaps at a lagging server, whose answers may be older than the commits of
+// the term.
 func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for range 5 {
@@ -302,8 +305,8 @@ func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// T1: a candidate that has lost its election node, as after a long pause, begins no term, because another may lead by
-// then.
+// testCandidateWithoutItsNodeDeposesNobody checks that a candidate that has lost its election node, as after a long
+// pause, begins no term, because another may lead by then (rule T1).
 func testCandidateWithoutItsNodeDeposesNobody(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client, cable := server.Client(t), newCable()

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Rule T5: commits of any size, including those just at the limit of one request.
+// testLargeCommits checks commits of any size, including those just at the limit of one request (rule T5).
 func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -88,7 +88,7 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// Rules T4, T5: an external edit during a large commit that changes the same document.
+// testEditsInALargeCommit checks an external edit during a large commit that changes the same document (rules T4, T5).
 func testEditsInALargeCommit(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -148,8 +148,8 @@ func testEditsInALargeCommit(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// Rule T5: a leader can't finish a commit whose parts were deleted. It says what to do, and begins no term on half a
-// commit.
+// testNamedCommitWithoutItsParts checks that a leader that can't finish a commit, because its parts were deleted, says
+// what to do, and begins no term on half a commit (rule T5).
 func testNamedCommitWithoutItsParts(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client, log := server.Client(t), &lines{}

@@ -53,7 +53,8 @@ func reported(t *testing.T, term registry.Term, path string) (before []string) {
 	}
 }
 
-// A folder that can't be compared after a reconnection does not affect the others.
+// testFolderThatMayNotBeListedHindersNoOther checks that a folder that can't be compared after a reconnection does not
+// affect the others.
 func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -79,8 +80,8 @@ func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.S
 	})
 }
 
-// Term numbers go back when the namespace is emptied or an older ZooKeeper is restored. A former leader sees the new
-// one.
+// testTermNumbersThatGoBack checks that a former leader sees the new one if term numbers go back, because the
+// namespace was emptied or an older ZooKeeper was restored.
 func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -119,7 +120,8 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// A registry that was usable once is waited for: servers must not all exit while ZooKeeper is being restored.
+// testChrootThatIsGoneForAMoment checks that a server waits for a registry that was usable once: servers must not all
+// exit while ZooKeeper is being restored.
 func testChrootThatIsGoneForAMoment(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -148,7 +150,8 @@ func testChrootThatIsGoneForAMoment(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// A node whose path is not valid for an entry is returned as an Unreadable entry until it is deleted.
+// testPathsThatAreTooLong checks that a node whose path is not valid for an entry is returned as an Unreadable entry
+// until it is deleted.
 func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -196,7 +199,7 @@ func (s *slow) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Over a slow link a list takes long, and the term continues.
+// testSlowLink checks that the term continues while a list takes long over a slow link.
 func testSlowLink(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 10 * time.Second}
@@ -236,7 +239,7 @@ func (b *brief) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// When connections break repeatedly, a list continues where it was.
+// testConnectionsThatBreakInLargeAnswers checks that a list continues where it was when connections break repeatedly.
 func testConnectionsThatBreakInLargeAnswers(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -309,7 +312,8 @@ func (l *late) Write(b []byte) (int, error) {
 
 func (l *late) SetReadDeadline(time.Time) error { return nil }
 
-// T1: delayed answers do not lengthen a term: it ends before the next one begins.
+// testLateAnswersLengthenNoTerm checks that delayed answers do not lengthen a term: it ends before the next one begins
+// (rule T1).
 func testLateAnswersLengthenNoTerm(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	var delay atomic.Int64

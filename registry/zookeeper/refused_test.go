@@ -45,7 +45,8 @@ func (d *dials) took(t *testing.T, n int) (took time.Duration) {
 	return took
 }
 
-// A server that may not read who leads reports that once, and retries at growing intervals.
+// testFollowerThatIsRefused checks that a server that is not allowed to read who leads logs that once, and retries at
+// growing intervals.
 func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -126,8 +127,8 @@ func peer(t *testing.T, answer func(conn net.Conn, number uint32)) (address stri
 	return listener.Addr().String()
 }
 
-// A ZooKeeper that requires SASL (sessionRequireClientSASLAuth) answers each request with error -124 and ends the
-// session.
+// TestZooKeeperThatWantsSASL checks the error for a ZooKeeper that requires SASL (sessionRequireClientSASLAuth): it
+// answers each request with error -124 and ends the session.
 func TestZooKeeperThatWantsSASL(t *testing.T) {
 	t.Parallel()
 	var d dials
@@ -158,7 +159,8 @@ func TestZooKeeperThatWantsSASL(t *testing.T) {
 	}
 }
 
-// A peer that grants a session and closes the connection does not count as a server, however often it does so.
+// TestPeerThatGivesASessionAndHangsUp checks that a peer does not count as a server if it only grants sessions and
+// closes the connections.
 func TestPeerThatGivesASessionAndHangsUp(t *testing.T) {
 	t.Parallel()
 	var d dials

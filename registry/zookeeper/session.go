@@ -53,7 +53,7 @@ func (ns *namespace) keepSession(ctx context.Context, watch func(zk.Event),
 	for ctx.Err() == nil {
 		c, err := ns.connect(watch)
 		if err == nil {
-			stop := context.AfterFunc(ctx, c.End) // ends also requests that wait for a connection
+			stop := context.AfterFunc(ctx, c.End) // also ends requests that wait for a connection
 			err = work(ctx, c, failures.reset)
 			stop()
 			c.Close()

@@ -96,7 +96,7 @@ func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, 
 }
 
 // WriteShared writes a shared value. While ZooKeeper can't be reached, it retries until ctx ends. If an answer is
-// lost, it writes again. The condition prevents that the value is written twice, and the stored value then shows
+// lost, it writes again. The condition keeps the value from being written twice, and the stored value then shows
 // whether the first write succeeded.
 func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 	condition registry.Condition) (version int64, err error) {
@@ -189,7 +189,7 @@ func (c *client) wasWritten(
 	return 0, fmt.Errorf("%w: write the shared value %s: it has changed again since", registry.ErrOutcomeUnknown, name)
 }
 
-// session waits until the follower's session is open. If ctx ends before, the error says why the session is not open.
+// session waits until the follower's session is open. If ctx ends first, the error says why the session is not open.
 func (r *Registry) session(ctx context.Context) (*client, error) {
 	for {
 		if c := r.follower.session(); c != nil && c.Context().Err() == nil {

@@ -68,8 +68,8 @@ func TestReportedChanges(t *testing.T) {
 	}
 }
 
-// If the watch's session ends before a reported path is received, the path is still reported, because the next session
-// would not report it again.
+// TestReportOutlivesTheSession checks that a reported path that is not received before the watch's session ends is
+// still reported, because the next session would not report it again.
 func TestReportOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())

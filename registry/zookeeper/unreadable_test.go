@@ -26,8 +26,9 @@ func acl(t testing.TB, client *zk.Conn, path string, readable bool) {
 	}
 }
 
-// A node that may not be read is returned as an Unreadable entry; all others are read. When such a node becomes
-// readable or is removed, its path is reported, although ZooKeeper reports no changes of ACLs.
+// testWhatMayNotBeReadIsOneEntry checks that a node that may not be read is returned as an Unreadable entry, and that
+// all others are read. When such a node becomes readable or is removed, its path is reported, although ZooKeeper
+// reports no changes of ACLs.
 func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
