@@ -31,8 +31,8 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 	})
 }
 
-// TestALeapOfTheClockDeletesNothing checks that a wall clock that stands in 2099 for a while, also at the start, makes
-// no row too old.
+// TestALeapOfTheClockDeletesNothing checks that no new rows are deleted if the wall clock is in 2099 for a while, even
+// at the start.
 func TestALeapOfTheClockDeletesNothing(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.ahead.Store(int64(73 * 365 * 24 * time.Hour))
@@ -48,7 +48,7 @@ func TestALeapOfTheClockDeletesNothing(t *testing.T) {
 		synctest.Wait()
 		for _, before := range s.db.deleted {
 			if before.After(time.Now()) {
-				t.Fatalf("rows of before %s are deleted", before)
+				t.Fatalf("rows older than %s are deleted", before)
 			}
 		}
 		right := func(before time.Time) bool { return time.Since(before) < 31*24*time.Hour }

@@ -15,13 +15,13 @@ func TestProgress(t *testing.T) {
 	}
 	for name, steps := range map[string][]step{
 		"stored in order": {{append, 1, 0}, {append, 2, 0}, {store, 1, 1}, {store, 2, 2}},
-		"what is lost counts once its commit has happened":         {{append, 1, 0}, {lose, 1, 0}, {happened, 1, 1}},
-		"the next batch says so, too":                              {{append, 1, 0}, {lose, 1, 0}, {append, 2, 1}, {store, 2, 2}},
-		"a commit that never happened counts for nothing":          {{append, 1, 0}, {lose, 1, 0}, {never, 1, 0}, {append, 1, 0}, {append, 2, 0}, {store, 1, 1}},
-		"what is lost waits for what is before it":                 {{append, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {happened, 2, 0}, {append, 3, 0}, {store, 1, 2}, {store, 3, 3}},
-		"what is lost behind what is stored":                       {{append, 1, 0}, {happened, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {append, 3, 0}, {lose, 3, 0}, {append, 4, 0}, {store, 1, 3}},
-		"a disk that hung tells of the newest first":               {{append, 1, 0}, {append, 2, 0}, {append, 3, 0}, {append, 4, 0}, {lose, 3, 0}, {lose, 2, 0}, {lose, 1, 3}, {lose, 1, 3}},
-		"a loss that is reported after what followed it is stored": {{append, 1, 0}, {append, 2, 0}, {store, 2, 2}, {lose, 1, 2}},
+		"a lost batch counts once its commit has happened":       {{append, 1, 0}, {lose, 1, 0}, {happened, 1, 1}},
+		"the next batch shows that, too":                         {{append, 1, 0}, {lose, 1, 0}, {append, 2, 1}, {store, 2, 2}},
+		"a commit that never happened counts for nothing":        {{append, 1, 0}, {lose, 1, 0}, {never, 1, 0}, {append, 1, 0}, {append, 2, 0}, {store, 1, 1}},
+		"a lost batch waits for the batches before it":           {{append, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {happened, 2, 0}, {append, 3, 0}, {store, 1, 2}, {store, 3, 3}},
+		"lost batches after a stored one":                        {{append, 1, 0}, {happened, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {append, 3, 0}, {lose, 3, 0}, {append, 4, 0}, {store, 1, 3}},
+		"a disk that hung reports the newest loss first":         {{append, 1, 0}, {append, 2, 0}, {append, 3, 0}, {append, 4, 0}, {lose, 3, 0}, {lose, 2, 0}, {lose, 1, 3}, {lose, 1, 3}},
+		"a loss that is reported after the next batch is stored": {{append, 1, 0}, {append, 2, 0}, {store, 2, 2}, {lose, 1, 2}},
 	} {
 		p := newProgress()
 		for i, s := range steps {
@@ -54,7 +54,7 @@ func TestProgressOfAnOutboxThatStaysFull(t *testing.T) {
 		p.settle(1, n+2, true)
 	}
 	if len(p.lost) != 1 || p.stored != 0 {
-		t.Errorf("%d stretches are kept, %d batches are stored", len(p.lost), p.stored)
+		t.Errorf("%d ranges are kept, %d batches are stored", len(p.lost), p.stored)
 	}
 	if p.store(1, 1); p.stored != 500_001 {
 		t.Errorf("%d batches are stored", p.stored)

@@ -186,7 +186,7 @@ func steps(term, number int64, rows int) event.Batch {
 	return b
 }
 
-// happens records a batch whose commit happens.
+// happens appends a batch and settles it as committed.
 func (s *stage) happens(b event.Batch) {
 	s.Append(b)
 	s.Settle(b.Term, b.Number, true)

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// busy generates the events of a cluster with many short jobs, 1,000 rows per batch: the begin of each shard in one
+// busy generates the events of a cluster with many short jobs, 1,000 rows per batch: the start of each shard in one
 // batch and its end in the next, with four traces, and for every ten shards an execution with its steps.
 type busy struct {
 	random *rand.Rand

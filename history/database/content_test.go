@@ -130,7 +130,8 @@ func TestOneRowThatIsRefusedBlocksNobody(t *testing.T) {
 	})
 }
 
-// MySQL itself refuses these rows, since keys are never cut.
+// TestARowThatMySQLRefusesBlocksNobody checks that a row that MySQL refuses is lost, and that the other rows of its
+// batch are stored. An id may be too long for MySQL because keys are never cut.
 func TestARowThatMySQLRefusesBlocksNobody(t *testing.T) {
 	t.Parallel()
 	d := mysqlOf(t, server.Server(t).Database(t))

@@ -109,7 +109,8 @@ func TestWhatRunsIsNotDeleted(t *testing.T) {
 	})
 }
 
-// If there are too many audit rows, the oldest are deleted, as in other large tables.
+// TestAuditRowsAreKeptForAYear checks that audit rows are kept for at least a year, unless there are too many: then the
+// oldest are deleted, as in other large tables.
 func TestAuditRowsAreKeptForAYear(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -233,7 +234,8 @@ func TestDeletionLocksNoWriterOut(t *testing.T) {
 	})
 }
 
-// Deletion finds rows in the order of an index; sorting millions of rows for each thousand would block all writers.
+// TestDeletionUsesIndexes checks that deletion finds rows in the order of an index, because sorting millions of rows
+// for each thousand would block all writers.
 func TestDeletionUsesIndexes(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

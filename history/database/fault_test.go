@@ -30,11 +30,11 @@ func TestWhatHealsWithTimeIsNoLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ dsn, says string }{
-		"wrong password":      {s.DSN(user, "wrong-secret", user), "Access denied"},
-		"missing database":    {s.DSN("root", "", "nowhere"), "nowhere"},
-		"read-only user":      {s.DSN("reader_"+user, "very-secret", user), "command denied"},
-		"nobody at that port": {user + ":very-secret@tcp(127.0.0.1:1)/" + user, "refused"},
-		"without tables":      {s.Database(t), "JOB_EXECUTION"},
+		"wrong password":         {s.DSN(user, "wrong-secret", user), "Access denied"},
+		"missing database":       {s.DSN("root", "", "nowhere"), "nowhere"},
+		"read-only user":         {s.DSN("reader_"+user, "very-secret", user), "command denied"},
+		"no server at that port": {user + ":very-secret@tcp(127.0.0.1:1)/" + user, "refused"},
+		"without tables":         {s.Database(t), "JOB_EXECUTION"},
 	} {
 		d := mysqlOf(t, c.dsn)
 		lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
@@ -65,8 +65,8 @@ func TestAFileThatCantBeUsedIsNoLoss(t *testing.T) {
 	}
 }
 
-// A kernel silently continues to write to a removed file. TestARemovedFileIsNoticed checks that the first write after
-// the removal returns an error, and that later ones go to the file at the path.
+// TestARemovedFileIsNoticed checks that the first write after the removal of the file returns an error, because a
+// kernel silently continues to write to a removed file, and that later writes go to the file at the path.
 func TestARemovedFileIsNoticed(t *testing.T) {
 	t.Parallel()
 	for says, spoil := range map[string]func(path string) error{
@@ -216,7 +216,8 @@ func TestAFrozenServerHoldsNobodyPastHisContext(t *testing.T) {
 	check(t, d, stored)
 }
 
-// No call waits forever for a server that does not answer any more, as after a power failure of its host.
+// TestAFrozenServerIsGivenUp checks that no call waits forever for a server that no longer answers, as after a power
+// failure of its host.
 func TestAFrozenServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -240,7 +241,8 @@ func TestAFrozenServerIsGivenUp(t *testing.T) {
 	s.Resume(t)
 }
 
-// Two instances write the same rows in opposite orders, while others count and delete.
+// TestWritersOfTheSameRowsBothComeThrough checks that two instances can write the same rows in opposite orders, while
+// others count and delete.
 func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {

@@ -113,8 +113,9 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// With the schema of an earlier release, which the server may not be allowed to change, no row is lost: rows wait
-// until the schema is migrated, and existing rows are read with their meaning.
+// TestTheSchemaOfAnEarlierReleaseLosesNothing checks that no row is lost with the schema of an earlier release, which
+// the server may not be allowed to change: rows wait until the schema is migrated, and existing rows are read with
+// their meaning.
 func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {
@@ -177,7 +178,8 @@ func mayWrite(t *testing.T, d *DB) *DB {
 	return mysqlOf(t, s.DSN("rows_"+name, "secret", name))
 }
 
-// A crash may happen between a step and the record that it was done, because MySQL commits them separately.
+// TestEachStepCanBeTakenAgain checks that each step can be repeated: a crash may happen between a step and the record
+// that it was done, because MySQL commits them separately.
 func TestEachStepCanBeTakenAgain(t *testing.T) {
 	t.Parallel()
 	d := mysqlOf(t, server.Server(t).Database(t))
@@ -283,7 +285,8 @@ func numbers(first, last int) string {
 	return fmt.Sprintf("(SELECT n + %d AS seq FROM JSON_TABLE(CONCAT('[0', REPEAT(',0', %d), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) AS ordinals) AS numbers", first-1, last-first)
 }
 
-// Years of minutes, each twice: no query may compare every row with every other.
+// TestManyStatisticsAreTakenOver migrates many minutes, each of which has two rows: no query may compare every row
+// with every other.
 func TestManyStatisticsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	dsn := server.Server(t).Database(t)
@@ -301,8 +304,8 @@ func TestManyStatisticsAreTakenOver(t *testing.T) {
 	}
 }
 
-// The id of a trace is not unique in the original's table. Each exists twice here, and an interrupted migration has
-// left its index.
+// TestTracesThatStandTwiceAreTakenOverOnce migrates traces whose ids are not unique, because the original's table
+// allows that: each id exists twice. In one case, an interrupted migration has left its index.
 func TestTracesThatStandTwiceAreTakenOverOnce(t *testing.T) {
 	t.Parallel()
 	for name, index := range map[string]string{"untouched": "", "cut off": ", KEY ID_TWICE (id)"} {

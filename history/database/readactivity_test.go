@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// Results, samples and launches of a minute are combined; unknown values stay unknown.
+// TestActivityIsRead checks that results, samples and launches of a minute are combined, and that unknown values stay
+// unknown.
 func TestActivityIsRead(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

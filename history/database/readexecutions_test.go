@@ -16,7 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// Lists contain the requested executions, newest fire first, and can be continued after each of them.
+// TestExecutionsAreListed checks that lists contain the requested executions, newest fire first, and can be continued
+// after each of them.
 func TestExecutionsAreListed(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -81,7 +82,8 @@ func TestExecutionsAreListed(t *testing.T) {
 	})
 }
 
-// An execution is returned with the last run of each shard, and its life in the order of time.
+// TestAnExecutionIsRead checks that an execution is returned with the last run of each shard, and its life in the
+// order of time.
 func TestAnExecutionIsRead(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

@@ -51,7 +51,7 @@ func fill(t testing.TB, d *DB, n int) {
 	}
 }
 
-// No documented search reads a whole table or sorts its rows, according to EXPLAIN.
+// TestSearchesUseIndexes checks with EXPLAIN that no documented search reads a whole table or sorts its rows.
 func TestSearchesUseIndexes(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{"jobName": "job-7", "taskId": "job-7@-@1@-@READY@-@S7@-@7", "ip": "10.0.0.7",

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// Cells returns the last attempt of each shard of the requested executions.
+// TestCells checks that Cells returns the last attempt of each shard of the requested executions.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

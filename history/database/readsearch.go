@@ -115,7 +115,7 @@ type part struct {
 }
 
 // partsAfter returns the parts of the rows after a cursor, in order. Rows without a time, which databases sort before
-// all others, are a part of their own: a query for both would use no index.
+// all others, are a separate part: a query for both would use no index.
 func (t *searched[R]) partsAfter(q *search.Query) []part {
 	column, moment, row := t.columns[q.Sort], Time{q.After.Time}, q.After.Row
 	timed := func(condition string, values ...any) part { return part{clause{condition, values}, t.order(q)} }

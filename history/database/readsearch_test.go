@@ -132,7 +132,8 @@ func question(t testing.TB, of *search.Subject, query string) search.Query {
 	return q
 }
 
-// Every filter, sort order and page, alone and combined: both databases give the same answer as expected.
+// TestRunsAreFound checks that both databases give the expected answer for every filter, sort order and page, alone and
+// combined.
 func TestRunsAreFound(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -177,7 +178,8 @@ func idsOf(rows []search.Run) (ids []string) {
 	return ids
 }
 
-// Following the cursors from page to page returns each row once, in order, including those without a time.
+// TestCursorsLeadThroughAllRows checks that the cursors lead from page to page through each row once, in order,
+// including those without a time.
 func TestCursorsLeadThroughAllRows(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -212,7 +214,8 @@ func TestCursorsLeadThroughAllRows(t *testing.T) {
 	})
 }
 
-// User input is passed as an argument, whatever it looks like: it is compared and matches itself.
+// TestHostileTextIsComparedOnly checks that user input is passed as an argument, whatever it looks like: it is only
+// compared, and matches itself.
 func TestHostileTextIsComparedOnly(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -263,7 +266,7 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 	})
 }
 
-// A database that can't be queried results in an error, not in an empty list [D22].
+// TestReadsFailLoudly checks that a database that can't be queried results in an error, not in an empty list [D22].
 func TestReadsFailLoudly(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -287,7 +290,7 @@ func TestReadsFailLoudly(t *testing.T) {
 	})
 }
 
-// However many searches run, rows can still be written.
+// TestSearchesLeaveRoomForWriting checks that rows can still be written, however many searches run.
 func TestSearchesLeaveRoomForWriting(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

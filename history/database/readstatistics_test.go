@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// The statistics of a job are those of its executions, for a daemon those of the runs of its shards.
+// TestJobsHaveStatistics checks that the statistics of a job are those of its executions, and for a daemon those of
+// the runs of its shards.
 func TestJobsHaveStatistics(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -85,7 +86,8 @@ func TestJobsHaveStatistics(t *testing.T) {
 	})
 }
 
-// The original's tables of statistics are returned unchanged, by period; missing rows stay missing [D97].
+// TestStatisticsAreRead checks that the original's tables of statistics are returned unchanged, by period, and that
+// missing rows stay missing [D97].
 func TestStatisticsAreRead(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

@@ -10,8 +10,8 @@ import (
 // A row stores a reason twice: as an English sentence, which users read in their own queries, and as a value,
 // {"code":…,"args":{…}}, for programs and for the console, which shows it in the reader's language.
 
-// maxValue is the greatest length of a value that its column holds, in characters. A longer value can't be cut, as a
-// sentence can.
+// maxValue is the greatest length of a value that its column holds, in characters. Unlike a
+// sentence, a longer value can't be cut.
 const maxValue = 4000
 
 // valueOf returns the value of a reason. It returns NULL for no reason, for plain text, which the sentence contains,

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// A stored reason is returned as a code with its arguments.
+// TestCodesOfRows checks that a stored reason is returned as a code with its arguments.
 func TestCodesOfRows(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
@@ -19,16 +19,16 @@ func TestCodesOfRows(t *testing.T) {
 		sentence, value *string
 		want            string
 	}{
-		"nothing":                                {nil, nil, ``},
-		"no sentence":                            {text(""), nil, ``},
-		"a text":                                 {text("exit status 3"), nil, `text`},
-		"a sentence of an earlier release":       {text("killed on request"), nil, `killed_on_request`},
-		"a value":                                {text("whatever it says"), text(`{"code":"end_unexplained","args":{"state":"LOST"}}`), `end_unexplained {"state":"LOST"}`},
-		"a value alone":                          {nil, text(`{"code":"server_stopped"}`), `server_stopped`},
-		"the code of a later release":            {text("a"), text(`{"code":"later","args":{"a":{"code":"b"}}}`), `later {"a":{"code":"b"}}`},
-		"a value that is none":                   {text("exit status 3"), text(`{"code":`), `text`},
-		"a value without a code":                 {text("exit status 3"), text(`{}`), `text`},
-		"a value that is none, without sentence": {nil, text(`3`), ``},
+		"nothing":                              {nil, nil, ``},
+		"no sentence":                          {text(""), nil, ``},
+		"a text":                               {text("exit status 3"), nil, `text`},
+		"a sentence of an earlier release":     {text("killed on request"), nil, `killed_on_request`},
+		"a value":                              {text("whatever it says"), text(`{"code":"end_unexplained","args":{"state":"LOST"}}`), `end_unexplained {"state":"LOST"}`},
+		"a value alone":                        {nil, text(`{"code":"server_stopped"}`), `server_stopped`},
+		"the code of a later release":          {text("a"), text(`{"code":"later","args":{"a":{"code":"b"}}}`), `later {"a":{"code":"b"}}`},
+		"an invalid value":                     {text("exit status 3"), text(`{"code":`), `text`},
+		"a value without a code":               {text("exit status 3"), text(`{}`), `text`},
+		"an invalid value, without a sentence": {nil, text(`3`), ``},
 	} {
 		code, args := codeOf(c.sentence, c.value)
 		got := code
@@ -42,12 +42,13 @@ func TestCodesOfRows(t *testing.T) {
 	}
 }
 
-// A value that is too long for its column is left out; the row and its sentence are stored.
+// TestValuesThatAreTooLongAreLeftOut checks that a value that is too long for its column is left out, and that the row
+// and its sentence are stored.
 func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 	t.Parallel()
-	of := func(most int) reason.Reason { // 4 bytes per character
+	of := func(length int) reason.Reason { // 4 bytes per character
 		empty, _ := json.Marshal(reason.OverMemoryLimit("x"))
-		return reason.OverMemoryLimit(strings.Repeat("😀", most-len(empty)+1))
+		return reason.OverMemoryLimit(strings.Repeat("😀", length-len(empty)+1))
 	}
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		for length, want := range map[int]string{maxValue: "over_memory_limit", maxValue + 1: "text"} {
@@ -75,7 +76,7 @@ func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 				statistics.LastFailure.ReasonCode}
 			for i, code := range codes {
 				if code != want {
-					t.Errorf("%d characters: %v, the %d. is not %s", length, codes, i+1, want)
+					t.Errorf("%d characters: code %d of %v is not %s", length, i+1, codes, want)
 				}
 			}
 			if !strings.HasPrefix(*e.Reason, "over the memory limit") || (want == "text") != (e.ReasonArgs == nil) {

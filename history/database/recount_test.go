@@ -109,7 +109,8 @@ func TestARecountTakesTheOldestFirstAndSoManyAtMost(t *testing.T) {
 	})
 }
 
-// A late row from a disk that returns must not lower the numbers to the count of the rows that are still stored.
+// TestNumbersDontFallWhenRowsWereDeleted checks that a late row, written when a disk returns, does not lower the
+// numbers to the count of the rows that are still stored.
 func TestNumbersDontFallWhenRowsWereDeleted(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -127,7 +128,8 @@ func TestNumbersDontFallWhenRowsWereDeleted(t *testing.T) {
 	})
 }
 
-// Two processes that count minutes of one hour at the same time each include the counts of the other.
+// TestTwoMayCountAtOnce checks that two processes that count minutes of one hour at the same time each include the
+// counts of the other.
 func TestTwoMayCountAtOnce(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {

@@ -105,7 +105,7 @@ func markRows(batches []event.Batch) [][]any {
 	return rows
 }
 
-// Periods are in UTC, where every day has 24 hours.
+// minuteOf, hourOf and dayOf return the start of a period. Periods are in UTC, where every day has 24 hours.
 func minuteOf(t time.Time) time.Time { return t.UTC().Truncate(time.Minute) }
 func hourOf(t time.Time) time.Time   { return t.UTC().Truncate(time.Hour) }
 func dayOf(t time.Time) time.Time    { return t.UTC().Truncate(24 * time.Hour) }

@@ -165,7 +165,7 @@ func TestTheHighestRevisionStands(t *testing.T) {
 				together.Executions, together.Runs = append(together.Executions, e), append(together.Runs, r)
 			}
 			write(t, d, together)
-			// A leader that finds the execution again may record it with other words: the first ones stay.
+			// A leader that finds the execution again may record it with another state: the first one is kept.
 			write(t, d, event.Rows{Runs: []event.Run{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again"}},
 				Executions: []event.Execution{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again", Fire: noon}}})
 		}

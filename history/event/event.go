@@ -79,7 +79,7 @@ type Execution struct {
 	Fire   time.Time     `json:"fire"`
 	Made   time.Time     `json:"made"` // the time of its creation; later than Fire after a time without a leader
 	Launch time.Time     `json:"launch,omitzero"`
-	Begin  time.Time     `json:"begin,omitzero"` // the begin of its first process
+	Begin  time.Time     `json:"begin,omitzero"` // the start of its first process
 	End    time.Time     `json:"end,omitzero"`   // the end of its last process; without a process, of the execution
 	Shards int           `json:"shards,omitempty"`
 	// States counts its shards by their final states.
@@ -189,7 +189,7 @@ const (
 
 // Load is a row of SCHEDULING_STATISTICS: the activity of a leader in one minute.
 type Load struct {
-	Time     time.Time `json:"t"`        // the begin of the minute
+	Time     time.Time `json:"t"`        // the start of the minute
 	Launched int64     `json:"launched"` // launched tasks
 	Waiting  int64     `json:"waiting"`  // shards that wait at the end of the minute
 	// Fires counts the cron fires whose executions were launched. DelayP50 and DelayP95 are quantiles of their delays

@@ -60,7 +60,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency measures the time that one batch takes to the disk at a number of batches per millisecond.
+// BenchmarkLatency measures the time until one batch is on disk, at a number of batches per millisecond.
 func BenchmarkLatency(b *testing.B) {
 	for _, perMillisecond := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("%d each ms", perMillisecond), func(b *testing.B) {

@@ -59,7 +59,7 @@ func TestLostRowsAreCounted(t *testing.T) {
 		"the last":       {func(d *disk) { d.flip(segmentName(1), 3*frameSize+1) }, false, 1},
 		"all":            {func(d *disk) { delete(d.files, segmentName(1)) }, false, 4},
 		"before a start": {func(d *disk) { d.flip(segmentName(1), 1) }, true, 1},
-		"of a number that was forgotten, too": {func(d *disk) {
+		"together with the position": {func(d *disk) {
 			d.flip(segmentName(1), 1)
 			delete(d.files, positionName)
 		}, true, 0},

@@ -33,7 +33,7 @@ type content struct {
 	synced []byte
 }
 
-// errCrash, used as the fault, ends everything at once.
+// errCrash as the fault makes all later steps and reads fail too.
 var errCrash = errors.New("the machine has crashed")
 
 func newDisk(seed uint64) *disk {
@@ -196,7 +196,7 @@ func (o *opened) WriteAt(p []byte, off int64) (int, error) {
 	if o.d.full && int(off)+len(p) > len(o.c.data) {
 		err = errNoSpace
 	}
-	if err != nil { // half of it may be written
+	if err != nil { // a part of p may be written
 		if o.d.dead && !errors.Is(err, errCrash) {
 			return 0, err
 		}

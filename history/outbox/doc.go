@@ -9,7 +9,7 @@
 // # Whether a batch is valid
 //
 // A batch is appended together with its commit, so before its outcome is known. Settle records the outcome afterwards,
-// in a frame of its own that is not synced. The next batch of the same term implies the same outcome, because it is
+// in a separate frame that is not synced. The next batch of the same term implies the same outcome, because it is
 // created only after the previous commit has happened. So the frame after a batch decides:
 //
 //   - a batch of the same term with a higher number: the commit happened;
@@ -19,13 +19,14 @@
 //   - a gap, where frames are damaged or missing: unknown.
 //
 // An unknown outcome is Uncertain. Apart from gaps, each term has at most one such batch. The reader sets it aside in
-// a file of its own until another process knows the outcome, and continues.
+// a separate file until another process knows the outcome, and continues.
 //
 // # Faults
 //
 // Every frame has a checksum. Damage is skipped up to the next whole frame, which tells how many rows are missing
 // before it; damaged bytes and missing rows are counted and logged. A process that has no file descriptor left to open
-// a file retries, because that is no damage. The end that a crash has cut off is dropped when the log is opened.
+// a file retries, because that is no damage. A frame that a crash has cut off at the end is dropped when the log is
+// opened.
 //
 // The log begins a new segment when it is opened, and after a write or fsync has failed: then it is unknown which pages
 // of the file are on disk. The batches of that write are refused and cut off the segment. A crash loses nothing that

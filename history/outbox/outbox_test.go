@@ -211,7 +211,8 @@ func TestFailedFsync(t *testing.T) {
 	closing(t, log)
 }
 
-// TestFullDiskIsFreed checks that a disk that accepts no write, not even a settlement, gets space once all is done.
+// TestFullDiskIsFreed checks that a disk that accepts no write, not even a settlement, gets space once all batches are
+// done.
 func TestFullDiskIsFreed(t *testing.T) {
 	t.Parallel()
 	d := newDisk(1)

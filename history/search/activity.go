@@ -4,7 +4,7 @@ import "time"
 
 // Activity is the stored data of one minute.
 type Activity struct {
-	Time time.Time // the begin of the minute
+	Time time.Time // the start of the minute
 	// Results reports whether Finished and Failed are stored, Sampled whether Running is, and Loaded whether Launched,
 	// Waiting, Fires and the delays are.
 	Results, Sampled, Loaded bool

@@ -145,7 +145,7 @@ type TaskResults struct {
 	SuccessCount int64    `json:"successCount" db:"success_count"`
 	FailedCount  int64    `json:"failedCount" db:"failed_count"`
 	Interval     Interval `json:"statisticInterval" db:"-"`
-	// StatisticsTime is the begin of the period, CreationTime the time of the last count.
+	// StatisticsTime is the start of the period, CreationTime the time of the last count.
 	StatisticsTime Time `json:"statisticsTime" db:"statistics_time"`
 	CreationTime   Time `json:"creationTime" db:"creation_time"`
 }
@@ -153,7 +153,7 @@ type TaskResults struct {
 // Interval is the length of the periods of results.
 type Interval string
 
-// The intervals, each with a table of its own. Hours and days are in UTC.
+// The intervals, each with its own table. Hours and days are in UTC.
 const (
 	Minute Interval = "MINUTE"
 	Hour   Interval = "HOUR"
