@@ -29,7 +29,7 @@ func TestDocsShowTheBodyThatIsSent(t *testing.T) {
 	}
 }
 
-// The example with which templates are checked has exactly the fields of a body.
+// TestTheExampleOfTemplates checks that the example with which templates are checked has exactly the fields of a body.
 func TestTheExampleOfTemplates(t *testing.T) {
 	t.Parallel()
 	shown := json.NewDecoder(strings.NewReader(hook.Example))
@@ -43,7 +43,8 @@ func TestTheExampleOfTemplates(t *testing.T) {
 	}
 }
 
-// The templates in docs/api.md are accepted, and have the message where the services expect it.
+// TestTemplatesInTheDocument checks that the templates in docs/api.md are accepted, and have the message where the
+// services expect it.
 func TestTemplatesInTheDocument(t *testing.T) {
 	t.Parallel()
 	for holds, at := range map[string][]string{

@@ -97,7 +97,7 @@ func TestEmail(t *testing.T) {
 				"TO:<e@example.com>", "TO:<f@example.com>"}
 			if !slices.Equal(got.To, to) || got.Encrypted != (test.server.TLS != nil) ||
 				got.Authenticated != (test.server.User != "") {
-				t.Errorf("came %+v", got)
+				t.Errorf("received %+v", got)
 			}
 			m, err := mail.ReadMessage(strings.NewReader(got.Data))
 			if err != nil {
@@ -120,7 +120,7 @@ func TestEmail(t *testing.T) {
 	}
 }
 
-// A failing mail server causes an error soon, without a secret.
+// TestMailServersThatAreOutOfOrder checks that a failing mail server soon causes an error, without a secret.
 func TestMailServersThatAreOutOfOrder(t *testing.T) {
 	t.Parallel()
 	withUser := props{jobs.PropEmailUsername: "me", jobs.PropEmailPassword: token}
@@ -135,16 +135,16 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 		want   string
 		final  bool
 	}{
-		"a certificate that nobody has signed": {mailserver.Options{TLS: certificate(), Implicit: true}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate", false},
-		"the same by STARTTLS":                 {mailserver.Options{TLS: certificate()}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate", false},
-		"no TLS where it must be":              {mailserver.Options{}, nil, "TLS", false},
-		"a wrong password":                     {mailserver.Options{User: "me", Password: token + "!"}, []props{withUser, plain, allowed}, "the server answers 535", true},
-		"no user where there must be one":      {mailserver.Options{User: "me", Password: "x"}, []props{plain}, "answers 530 to the text", true},
-		"a password in clear text by PLAIN":    {mailserver.Options{User: "me", Password: token}, []props{withUser, plain}, "email.allowPlaintextLogin", true},
-		"a password in clear text by LOGIN":    {mailserver.Options{User: "me", Password: token, Logins: "LOGIN"}, []props{withUser, plain}, "email.allowPlaintextLogin", true},
-		"allowed, but TLS is required":         {mailserver.Options{User: "me", Password: token}, []props{withUser, allowed}, "TLS", false},
-		"every recipient is unknown":           {refuse("550 private", "551 private"), []props{plain}, "every recipient: a@example.com (the server answers 550), b@example.com (the server answers 551)", true},
-		"every recipient, one for now":         {refuse("550 private", "450 private"), []props{plain}, "b@example.com (the server answers 450)", false},
+		"a self-signed certificate":         {mailserver.Options{TLS: certificate(), Implicit: true}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate", false},
+		"the same by STARTTLS":              {mailserver.Options{TLS: certificate()}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate", false},
+		"no TLS where it must be":           {mailserver.Options{}, nil, "TLS", false},
+		"a wrong password":                  {mailserver.Options{User: "me", Password: token + "!"}, []props{withUser, plain, allowed}, "the server answers 535", true},
+		"no user where there must be one":   {mailserver.Options{User: "me", Password: "x"}, []props{plain}, "answers 530 to the text", true},
+		"a password in clear text by PLAIN": {mailserver.Options{User: "me", Password: token}, []props{withUser, plain}, "email.allowPlaintextLogin", true},
+		"a password in clear text by LOGIN": {mailserver.Options{User: "me", Password: token, Logins: "LOGIN"}, []props{withUser, plain}, "email.allowPlaintextLogin", true},
+		"allowed, but TLS is required":      {mailserver.Options{User: "me", Password: token}, []props{withUser, allowed}, "TLS", false},
+		"every recipient is unknown":        {refuse("550 private", "551 private"), []props{plain}, "every recipient: a@example.com (the server answers 550), b@example.com (the server answers 551)", true},
+		"every recipient, one for now":      {refuse("550 private", "450 private"), []props{plain}, "b@example.com (the server answers 450)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +164,8 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// A refused recipient does not keep the others from being notified, and the outcome names it.
+// TestARefusedRecipient checks that a refused recipient does not keep the others from being notified, and that the
+// outcome names it.
 func TestARefusedRecipient(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -206,19 +207,19 @@ func TestARefusedRecipient(t *testing.T) {
 	}
 }
 
-// Users who may change a job choose the mail server. They must see nothing of its answers, because it may be any
-// service in the leader's network.
+// TestNoWordOfAServerIsShown checks that users see nothing of a mail server's answers: a user who may change a job
+// chooses the server, which may be any service in the leader's network.
 func TestNoWordOfAServerIsShown(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ says, want string }{
-		"of SSH":                   {"SSH-2.0-OpenSSH_9.2 private\r\n", "the connection broke off"},
-		"of a database":            {"J\x00\x00\x00\n8.0.36-private\x00", "does not answer as a mail server"},
-		"of Redis":                 {"-ERR private\r\n", "does not answer as a mail server"},
-		"of HTTP":                  {"HTTP/1.1 400 Bad Request\r\nServer: private\r\n\r\n", "does not answer as a mail server"},
-		"of a greeting":            {"554-5.7.1 private\r\n554 private too\r\n", "answers 554"},
-		"of what comes after":      {"220 private\r\n550 private\r\n550 private\r\n", "answers 550"},
-		"of one that then goes":    {"220 private\r\n", "broke off"},
-		"of one with other habits": {"220 hi\r\n250-private\r\n250 AUTH PRIVATE\r\n", "nor a login that keeps the password secret"},
+		"of SSH":                          {"SSH-2.0-OpenSSH_9.2 private\r\n", "the connection broke off"},
+		"of a database":                   {"J\x00\x00\x00\n8.0.36-private\x00", "does not answer as a mail server"},
+		"of Redis":                        {"-ERR private\r\n", "does not answer as a mail server"},
+		"of HTTP":                         {"HTTP/1.1 400 Bad Request\r\nServer: private\r\n\r\n", "does not answer as a mail server"},
+		"of a greeting":                   {"554-5.7.1 private\r\n554 private too\r\n", "answers 554"},
+		"of a refusal after the greeting": {"220 private\r\n550 private\r\n550 private\r\n", "answers 550"},
+		"of a server that closes then":    {"220 private\r\n", "broke off"},
+		"of an unknown kind of login":     {"220 hi\r\n250-private\r\n250 AUTH PRIVATE\r\n", "nor a login that keeps the password secret"},
 	} {
 		for _, by := range []string{jobs.HandlerEmail, jobs.HandlerWebhook} {
 			t.Run(name+" by "+by, func(t *testing.T) {
@@ -268,7 +269,8 @@ func says(t *testing.T, text string) (host, port string) {
 	return host, port
 }
 
-// A server that is silent, or sends without end, is abandoned at the timeout.
+// TestMailServersThatNeverComeToAnEnd checks that a server that is silent, or sends without end, is abandoned at the
+// timeout.
 func TestMailServersThatNeverComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -128,7 +128,8 @@ func TestWechat(t *testing.T) {
 	}
 }
 
-// A text about many jobs names as many of them as fit, and counts all, with the times of the first and last failure.
+// TestManyJobsInOneText checks that a text about many jobs names as many of them as fit, and counts all, with the
+// times of the first and last failure.
 func TestManyJobsInOneText(t *testing.T) {
 	t.Parallel()
 	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
@@ -159,7 +160,8 @@ func TestManyJobsInOneText(t *testing.T) {
 	}
 }
 
-// A message without a failure has one line for each notice, as many as fit, and the body of a webhook has them as data.
+// TestNotices checks that a message without a failure has one line for each notice, as many as fit, and that the body
+// of a webhook has them as data.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
@@ -197,7 +199,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// The endpoint computes the signature as DingTalk's documentation says.
+// TestDingtalk checks requests at an endpoint that computes the signature as DingTalk's documentation says.
 func TestDingtalk(t *testing.T) {
 	t.Parallel()
 	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
@@ -259,7 +261,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// Endpoints that refuse, redirect, are silent, never end or do not exist: each causes an error soon, without a secret.
+// TestEndpointsThatAreOutOfOrder checks that endpoints that refuse, redirect, are silent, never end or do not exist
+// soon cause an error, without a secret.
 func TestEndpointsThatAreOutOfOrder(t *testing.T) {
 	t.Parallel()
 	rude := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -290,14 +293,14 @@ func TestEndpointsThatAreOutOfOrder(t *testing.T) {
 		handler, url, want string
 	}{
 		"refuses":               {jobs.HandlerWebhook, answers(500, "no\n"), "the webhook answers 500"},
-		"leads elsewhere":       {jobs.HandlerWebhook, answers(302, ""), "no redirect is followed"},
+		"redirects":             {jobs.HandlerWebhook, answers(302, ""), "no redirect is followed"},
 		"never ends":            {jobs.HandlerWechat, rude.URL, "the robot's answer has no errcode"},
 		"says nothing":          {jobs.HandlerWebhook, "http://" + silent.Addr().String(), "no answer within 600ms"},
 		"is not there":          {jobs.HandlerDingtalk, "http://" + gone.Addr().String(), "refused"},
 		"robot of another kind": {jobs.HandlerDingtalk, answers(200, "hello"), "has no errcode"},
 		"robot that refuses":    {jobs.HandlerWechat, answers(200, `{"errcode":93000,"errmsg":"invalid webhook url `+token+`"}`), "errcode 93000: its documentation"},
 		"robot in trouble":      {jobs.HandlerWechat, answers(502, "{}"), "answers 502"},
-		"nobody's handler":      {"FAX", "", `jobErrorHandlerType "FAX" sends no notifications`},
+		"an unknown handler":    {"FAX", "", `jobErrorHandlerType "FAX" sends no notifications`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

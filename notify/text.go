@@ -33,7 +33,8 @@ func text(n notifications.Notification, limit int) string {
 	return cut(format(n, minCause, 0), limit)
 }
 
-// format returns the text with at most maxCause bytes of each cause, and named notices and names of other jobs.
+// format returns the text with at most maxCause bytes of each cause. named is the maximum number of listed notices, and
+// of listed other jobs.
 func format(n notifications.Notification, maxCause, named int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
@@ -57,7 +58,7 @@ func format(n notifications.Notification, maxCause, named int) string {
 	return b.String()
 }
 
-// writeNotices writes a line for each of the last named notices of all jobs, and the number of the others.
+// writeNotices writes a line for each of the last notices of all jobs, up to named, and the number of the others.
 func writeNotices(b *strings.Builder, n notifications.Notification, named int) {
 	notices, omitted := n.Notices, n.Omitted
 	for _, o := range n.Others {

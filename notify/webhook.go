@@ -52,7 +52,7 @@ type webhookJob struct {
 	OmittedNotices  int            `json:"omittedNotices,omitempty"`
 }
 
-// notice is a sentence about something other than a failed run, also for programs.
+// notice is a message about something other than a failed run: a sentence, and a code with arguments for programs.
 type notice struct {
 	Time    time.Time      `json:"time"`
 	Message string         `json:"message"`
