@@ -50,5 +50,5 @@ func (s Stock) Take(need resources.Amount) []Reserved {
 	return parts
 }
 
-// available returns how much of need have can cover, at least zero.
+// available returns how much of need can be covered by have; at least zero.
 func available(need, have int64) int64 { return max(0, min(need, have)) }

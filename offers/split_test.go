@@ -95,11 +95,11 @@ func TestTakeIsExact(t *testing.T) {
 					rest.Minus(p.Amount), p.Key
 			}
 			if rest.CPUMilli < 0 || rest.MemMilli < 0 || !rest.Fits(unreserved) {
-				t.Fatalf("of %v, %+v leaves %v for the unreserved, of which there is %v", need, parts, rest,
+				t.Fatalf("need %v: %+v leaves %v to be unreserved, and %v unreserved is left", need, parts, rest,
 					unreserved)
 			}
 			if rest.CPUMilli > 0 && reserved.CPUMilli > 0 || rest.MemMilli > 0 && reserved.MemMilli > 0 {
-				t.Fatalf("%v is taken of the unreserved with %v reserved left", rest, reserved)
+				t.Fatalf("%v unreserved is taken, with %v reserved left", rest, reserved)
 			}
 			unreserved = unreserved.Minus(rest)
 		}
