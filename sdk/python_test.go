@@ -85,7 +85,7 @@ func TestPython(t *testing.T) {
 		}
 		p.expectAlive()
 	})
-	t.Run("a status of its own", func(t *testing.T) {
+	t.Run("the exit status that the job sets", func(t *testing.T) {
 		t.Parallel()
 		python.program(t, nil, executorEnv("exit 7")...).start().expectExit(7)
 	})
