@@ -143,7 +143,7 @@ func (a *cli) drainCommand() *cobra.Command {
 	return cmd
 }
 
-// printLeft prints the tasks that remain on a machine that is drained, each with what holds it up.
+// printLeft prints the tasks that remain on a machine that is drained, each with the reason why it remains.
 func (a *cli) printLeft(m client.Machine) {
 	if m.Cordon == nil || m.Cordon.Drain == nil {
 		return
@@ -162,11 +162,11 @@ func (a *cli) deadCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "dead HOST|AGENT... [--reason TEXT]", DisableFlagsInUseLine: true,
 		Short: "State that machines are gone for good: all attempts there are over",
 		Long: "All attempts on the machine are over at once: shards of daemons and of jobs with failover run elsewhere, others are\n" +
-			"lost. It is refused while the machine was heard within the last minute. The machine stays cordoned.",
+			"lost. It is refused if the machine was heard from within the last minute. The machine stays cordoned.",
 		Args: someArgs("the machine"), ValidArgsFunction: a.completion(machineNames)}
 	cmd.Flags().StringVar(&request.Reason, "reason", "", "why, for others")
 	cmd.Flags().BoolVar(&request.Force, "force", false,
-		"also if it was heard a moment ago: nothing of it runs any more")
+		"also if it was heard from a moment ago: nothing runs on it any more")
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		return a.each(args, func(machine string) error {
 			answer, err := c.DeclareDead(ctx, machine, request)

@@ -170,7 +170,7 @@ func TestExplainTellsWhatKeepsARun(t *testing.T) {
 	}
 }
 
-// TestFiresAreShownInTheZoneOfTheJob, with its name, as the server sends them.
+// TestFiresAreShownInTheZoneOfTheJob: fires are shown as the server sends them, in the zone of the job, with its name.
 func TestFiresAreShownInTheZoneOfTheJob(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +192,8 @@ func TestFiresAreShownInTheZoneOfTheJob(t *testing.T) {
 	}
 }
 
-// TestRunsShowWhatIsNotable about shards that finished, and the last run and the counts of a daemon's shards.
+// TestRunsShowWhatIsNotable: a run shows the notes about finished shards, and the last run and the counts of a daemon's
+// shards.
 func TestRunsShowWhatIsNotable(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -221,7 +222,7 @@ func TestRunsShowWhatIsNotable(t *testing.T) {
 	}
 }
 
-// TestAWaitTellsTheReason for which a run waits: once, and again when it changes.
+// TestAWaitTellsTheReason: the reason for which a run waits is printed once, and again when it changes.
 func TestAWaitTellsTheReason(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -265,7 +266,7 @@ func TestAWaitTellsTheReason(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreSaid: a new app or job that asks for no CPU or memory takes some.
+// TestDefaultsAreSaid: a note says which CPU and memory a new app or job takes if it asks for none.
 func TestDefaultsAreSaid(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -299,7 +300,7 @@ func TestDefaultsAreSaid(t *testing.T) {
 	}
 }
 
-// TestACheckOfAJobLooksForItsScript in the package of its app.
+// TestACheckOfAJobLooksForItsScript: the check of a job looks for its script in the package of its app.
 func TestACheckOfAJobLooksForItsScript(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -362,7 +363,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	}
 }
 
-// TestTheLastFailedRunOfADaemonIsShown unless it is the last run, which is shown anyway.
+// TestTheLastFailedRunOfADaemonIsShown: the last failed run is shown, unless it is the last run, which is shown anyway.
 func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
 	t.Parallel()
 	const good, bad = `{"fireTime":"2026-05-01T11:00:10Z","state":"FINISHED"}`,

@@ -63,7 +63,8 @@ func TestTheDocumentsCommandsAreThere(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsDocumented in docs/cli.md, and has a description.
+// TestEveryCommandIsDocumented checks that docs/cli.md names each command and each exit status, and that each command
+// has a description.
 func TestEveryCommandIsDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/cli.md")

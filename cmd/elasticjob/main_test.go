@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the files of testdata")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// session runs command lines with an environment of its own.
+// session runs command lines with its own environment.
 type session struct {
 	testing.TB
 	env map[string]string

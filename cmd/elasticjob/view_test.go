@@ -49,7 +49,7 @@ func TestATableFits(t *testing.T) {
 	golden(t, "jobs.txt", out.String())
 }
 
-// TestTopFitsItsScreen even with problems of any length.
+// TestTopFitsItsScreen checks that no frame has more lines than the screen, even if the texts of problems are long.
 func TestTopFitsItsScreen(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newSession(t).cli("")
