@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A fatal error is printed as text before the log begins, and only in the log after that.
+// TestFatalErrorIsPrintedOnce checks that a fatal error is printed as text before the log begins, and that it is only
+// in the log after that.
 func TestFatalErrorIsPrintedOnce(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -27,7 +27,7 @@ type service struct {
 }
 
 // TestComposeServers: docker-compose.yml starts the servers with existing flags, gives each an address for the
-// others, and checks their health with one of our commands. test/conformance checks the file against the Compose
+// others, and checks their health with scheduler ready. test/conformance checks the file against the Compose
 // specification.
 func TestComposeServers(t *testing.T) {
 	t.Parallel()
@@ -44,11 +44,11 @@ func TestComposeServers(t *testing.T) {
 		}
 	}
 	if seen != 2 {
-		t.Errorf("%d services are servers of ours, want 2", seen)
+		t.Errorf("%d services use the image elasticjob, want 2", seen)
 	}
 }
 
-// checkServer checks the flags of a service of our image.
+// checkServer checks the flags and the health check of a service that uses the image elasticjob.
 func checkServer(t *testing.T, name string, s service) {
 	t.Helper()
 	flags := knownFlags(t, name, s.Environment, s.Command)
@@ -63,7 +63,7 @@ func checkServer(t *testing.T, name string, s service) {
 	}
 	cmd, _, err := New().Find(s.HealthCheck.Test[2:])
 	if err != nil || cmd.Name() != "ready" {
-		t.Errorf("%s's health check %q is no command of ours: %v", name, s.HealthCheck.Test, err)
+		t.Errorf("%s's health check %q is not scheduler ready: %v", name, s.HealthCheck.Test, err)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestKubernetesLeases(t *testing.T) {
 		t.Errorf("the server has the ports %+v", server.Ports)
 	}
 	if trial := text(t, "deploy/kubernetes/trial/servers.yaml"); strings.Contains(trial, "LEASE") {
-		t.Error("the trial has settings of its own")
+		t.Error("the trial overrides the settings of leases")
 	}
 
 	reached := map[string]int{}

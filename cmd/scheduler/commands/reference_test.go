@@ -106,7 +106,7 @@ func TestReferenceOfFlags(t *testing.T) {
 		about := takes[f.Name]
 		if about.takes == "" {
 			if f.Value.Type() != "bool" {
-				t.Errorf("--%s: what values it takes is not said", f.Name)
+				t.Errorf("--%s: takes lacks the accepted values", f.Name)
 			}
 			about.takes = "on or off"
 		}
@@ -237,7 +237,7 @@ func TestReferenceOfLimits(t *testing.T) {
 	text.WriteString("| limit | in an agent's environment | default | values |\n|---|---|---|---|\n")
 	for name := range strings.SplitSeq(listed, ", ") {
 		if name == "run-as" {
-			continue // run-as has a flag of its own
+			continue // run-as has a separate flag
 		}
 		fits := func(value string) bool { return new(executor.Config).Set(name+"="+value) == nil }
 		values := "a whole number from 1 on"

@@ -38,7 +38,7 @@ func file(t *testing.T, dir, name, text string, mode os.FileMode) string {
 	return path
 }
 
-// Executors get the CA and learn that TLS is used, but never get a key.
+// TestExecutorsGetTheCA checks that executors get the CA and learn that TLS is used, but never get a key.
 func TestExecutorsGetTheCA(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(nil)
@@ -106,8 +106,8 @@ func TestExecutorsGetTheCA(t *testing.T) {
 	}
 }
 
-// Each executor names the user that it runs as, because Mesos keeps the framework's first user. This machine's
-// cluster knows only the user who started it.
+// TestUserOfExecutors checks that each executor names the user that it runs as, because Mesos keeps the framework's
+// first user. The cluster of --local knows only the user who started it.
 func TestUserOfExecutors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -46,7 +46,7 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	if !c.Elected() {
 		lead = p.scheduler.Lead // a registry in a file has no election, so a lost term is not followed by another
 	}
-	// Both channels are read again below. A case that has received from one therefore sends nil to it.
+	// Both channels are read again below. A case that has received from one therefore sends a nil error to it.
 	leadEnded, served := make(chan error, 1), make(chan error, 1)
 	go func() { leadEnded <- lead(leading) }()
 	go func() { served <- p.serve(serving) }()

@@ -32,7 +32,7 @@ type Config struct {
 	Documents Documents
 	// Reconcile is the interval at which the server asks the cluster for the states of its tasks.
 	Reconcile time.Duration
-	// JobMetrics is the maximum number of jobs that have metrics of their own in /metrics.
+	// JobMetrics is the maximum number of jobs that have separate metrics in /metrics.
 	JobMetrics int
 	Log        logging.Options
 	// CheckOnly is set if the command must only print the settings.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A server reads its own namespace, so that it can warn if jobs run there too.
+// TestAccountNamespace checks that a server reads its own namespace, so that it can warn if jobs run there too.
 func TestAccountNamespace(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "namespace")

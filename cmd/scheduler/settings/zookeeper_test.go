@@ -21,7 +21,8 @@ func TestRegistryRoot(t *testing.T) {
 	}
 }
 
-// With ZooKeeper's default tick of 2 s, the requested session ends at most one second after the given time.
+// TestSessionsEndInTime checks the requested timeouts: with ZooKeeper's default tick of 2 s, a session ends at most one
+// second after the given time.
 func TestSessionsEndInTime(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[time.Duration]time.Duration{

@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// A start without a database warns about rows that an earlier start left in the outbox, and keeps them.
+// TestWarningAboutRowsInOutbox checks that a start without a database warns about rows that an earlier start left in
+// the outbox, and keeps them.
 func TestWarningAboutRowsInOutbox(t *testing.T) {
 	t.Parallel()
 	c := settings.Config{DataDir: t.TempDir(), History: settings.History{OutboxMB: 1}}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// INFO records of the cluster of --local are logged at DEBUG; warnings and errors keep their level.
+// TestAPartIsQuieter checks that INFO records of the cluster of --local are logged at DEBUG, and that warnings and
+// errors keep their level.
 func TestAPartIsQuieter(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[slog.Level]string{
@@ -35,7 +36,7 @@ func TestAPartIsQuieter(t *testing.T) {
 	}
 }
 
-// TestDurationsAreReadable in both formats of the log.
+// TestDurationsAreReadable checks that both formats of the log write durations with their unit.
 func TestDurationsAreReadable(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"json": `"in":"10s"`, "text": "in=10s"} {
