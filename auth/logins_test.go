@@ -39,7 +39,7 @@ func TestEndLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.EndLogins(ctx, actor, ""); err == nil {
-		t.Error("nobody has logins")
+		t.Error("an empty name was accepted")
 	}
 	c.add(time.Second)
 	stay = append(stay, login("ann"), issue("ann"))
@@ -108,10 +108,10 @@ func TestReplaceKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := d.Authenticate(login); err == nil {
-		t.Error("a login goes on")
+		t.Error("a login is still valid")
 	}
 	if d.Verify("test", []byte("x"), proof) {
-		t.Error("what the old key has signed counts")
+		t.Error("a signature by the old key is accepted")
 	}
 	if _, err := d.Authenticate(token); err != nil {
 		t.Error(err)
@@ -121,8 +121,8 @@ func TestReplaceKeys(t *testing.T) {
 	}
 }
 
-// TestTheLastAdminStays checks that the last admin can't be removed, unless nobody is left or admins have other
-// access.
+// TestTheLastAdminStays checks that the last admin can't be removed, unless no users and tokens are left or
+// admins have other access.
 func TestTheLastAdminStays(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
