@@ -10,7 +10,7 @@
 // [*UnknownError] with the trigger's idempotency key.
 //
 // The client retries reads and triggers for some seconds while the server, or a proxy in front of it, is temporarily
-// unavailable; the idempotency key prevents that a trigger makes a second run. The client also retries every request
+// unavailable; the idempotency key keeps a trigger from making a second run. The client also retries every request
 // that the server refuses with status 429, because the server has not carried it out.
 package client
 

@@ -228,7 +228,7 @@ func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 		case 1:
 			fmt.Fprint(w, `{"state":"RUNNING"}`)
 		case 2, 3:
-			refuse(w, http.StatusServiceUnavailable, "no_leader", "nobody leads")
+			refuse(w, http.StatusServiceUnavailable, "no_leader", "no server leads")
 		default:
 			fmt.Fprint(w, `{"state":"FINISHED"}`)
 		}

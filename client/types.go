@@ -17,7 +17,7 @@ type Why struct {
 // it has no arguments, "args".
 type Args map[string]any
 
-// NoteReason is a note as a code with arguments. The code is "text" for a note that has no code of its own.
+// NoteReason is a note as a code with arguments. The code is "text" for a note without a specific code.
 type NoteReason struct {
 	Code string `json:"code"`
 	Args Args   `json:"args"`
