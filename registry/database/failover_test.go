@@ -82,7 +82,7 @@ func TestReplicaThatIsBehind(t *testing.T) {
 	next := elect(t, again, "127.0.0.1:8899")
 	wantValue(t, next, "/a", "kept")
 	commit(t, next, write("/a", "new"))
-	eventually.Works(t, "the standby follows what was accepted", standby.Trouble)
+	eventually.Works(t, "the standby accepts the registry", standby.Trouble)
 	if _, _, err := Accept(t.Context(), Options{DSN: dsn}); err == nil || !strings.Contains(err.Error(), "leads") {
 		t.Errorf("accept beside a leader: %v", err)
 	}
@@ -130,7 +130,7 @@ func TestOneRemembers(t *testing.T) {
 	if _, _, err := Accept(t.Context(), Options{DSN: dsn}); err != nil {
 		t.Fatal(err)
 	}
-	eventually.Works(t, "what was accepted is led", func() error {
+	eventually.Works(t, "a server leads the accepted registry", func() error {
 		if _, ok := other.Leader(); !ok {
 			return other.Trouble()
 		}

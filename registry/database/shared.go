@@ -44,7 +44,7 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 }
 
 // WriteShared writes a shared value. While the database can't be reached, it retries until ctx ends. If an answer is
-// lost, it writes again. The condition prevents that the value is written twice, and the writer's id in the row then
+// lost, it writes again. The condition keeps the value from being written twice, and the writer's id in the row then
 // shows whether the first write succeeded.
 func (r *Registry) WriteShared(
 	ctx context.Context, name string, value []byte, condition registry.Condition,

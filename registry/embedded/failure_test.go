@@ -108,7 +108,7 @@ func TestOutcomeOfACommitThatShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !begun.(*term).mayBeCommitted(2) {
-		t.Error("a file that can't be read shows nothing for sure")
+		t.Error("the commit is ruled out although the file can't be read")
 	}
 }
 

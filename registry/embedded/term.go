@@ -221,8 +221,8 @@ func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	return version + 1, entries.Put(key, append(value, w.Value...))
 }
 
-// mayBeCommitted reports whether the commit with this number may be in the file. It is certain that it is not if this
-// process can read the file and does not find the commit there.
+// mayBeCommitted reports whether the commit with this number may be in the file. It returns false only if this process
+// can read the file and does not find the commit there.
 func (t *term) mayBeCommitted(commit int64) bool {
 	if t.registry.faulted {
 		return true

@@ -39,7 +39,7 @@ func wantShared(t *testing.T, s registry.Shared, name, value string, version int
 func sharedValues(t *testing.T, s Store) {
 	r, shared := s.shared(t)
 	_, err := shared.ReadShared(t.Context(), "access")
-	wantError(t, "read what is not there", err, registry.ErrNotFound)
+	wantError(t, "read a missing value", err, registry.ErrNotFound)
 	writeShared(t, shared, "access", "a", registry.Absent(), 0)
 	wantShared(t, shared, "access", "a", 0)
 	var c *registry.Conflict
@@ -49,7 +49,7 @@ func sharedValues(t *testing.T, s Store) {
 		}
 	}
 	if _, err := shared.WriteShared(t.Context(), "other", nil, registry.AtVersion(0)); !errors.As(err, &c) {
-		t.Errorf("a version of what is not there: %v", err)
+		t.Errorf("a version of a missing value: %v", err)
 	}
 	term := campaign(t, r)
 	writeShared(t, shared, "access", "b", registry.AtVersion(0), 1)

@@ -209,7 +209,7 @@ func (p *plug) Close() error {
 var errCable = errors.New("the cable was cut")
 
 // expire ends a session as its owner would, and returns when the server has forgotten it. Until then the owner, whose
-// connection breaks by that, could resume the session.
+// connection this breaks, could resume the session.
 func expire(t testing.TB, address string, session []byte) {
 	t.Helper()
 	hello := binary.BigEndian.AppendUint32(nil, 44)

@@ -195,7 +195,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 	if err := second.Resign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "nobody to lead", func() bool { _, ok := c.Leader(); return !ok })
+	eventually(t, "that no server leads", func() bool { _, ok := c.Leader(); return !ok })
 }
 
 func TestUnreachableServersAreTriedAndReported(t *testing.T) {
@@ -234,12 +234,12 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for name, strike := range map[string]func(s *scene){
-		"the election node goes":     func(s *scene) { dropCandidates(s, s.client, s.root[1:]) },
-		"the fence is deleted":       func(s *scene) { s.drop("/registry/fence") },
-		"the fence names nobody":     func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7)) },
-		"the fence is another's":     func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7, "_c_x-lock-1")) },
-		"the session expires":        (*scene).expire,
-		"all is deleted recursively": func(s *scene) { wipe(s, s.client, s.root) },
+		"the election node goes":       func(s *scene) { dropCandidates(s, s.client, s.root[1:]) },
+		"the fence is deleted":         func(s *scene) { s.drop("/registry/fence") },
+		"the fence names no candidate": func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7)) },
+		"the fence is another's":       func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7, "_c_x-lock-1")) },
+		"the session expires":          (*scene).expire,
+		"all is deleted recursively":   func(s *scene) { wipe(s, s.client, s.root) },
 	} {
 		for _, idle := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, idle %v", name, idle), func(t *testing.T) {

@@ -176,7 +176,7 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	}
 	reported(t, term, path)
 	if _, err := term.Get(t.Context(), path); !errors.Is(err, registry.ErrBadPath) {
-		t.Errorf("get what is gone: got %v, want %v", err, registry.ErrBadPath)
+		t.Errorf("get a deleted node: got %v, want %v", err, registry.ErrBadPath)
 	}
 }
 

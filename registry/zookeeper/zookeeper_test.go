@@ -166,7 +166,7 @@ func testStandbyIsKnown(t *testing.T, server *zkserver.Server) {
 	_, term := lead(t, o)
 	leader := term.(interface{ Standby(context.Context) bool })
 	if leader.Standby(t.Context()) {
-		t.Error("nobody else is there")
+		t.Error("a standby is reported, and there is none")
 	}
 	next := open(t, o)
 	led := make(chan error, 1)
