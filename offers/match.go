@@ -13,10 +13,10 @@ import (
 //
 // No agent gets more than its Free, of which each executor takes its size once per agent [D54]. A demand that is
 // Together is placed as a whole or uses nothing (rule L1). There is one exception: one call launches all shards that a
-// match places on an agent, and its size is limited (MaxBytes). If only this limit prevents that all shards are placed,
-// the rest follows in later matches. The shards of a demand have the same size, so the demand is placed whenever there
-// is room. A later demand may be placed although an earlier one was not; ReservedFor keeps agents free for a demand
-// that goes first (rule L2).
+// match places on an agent, and its size is limited (MaxBytes). If only this limit keeps some shards from being
+// placed, these follow in later matches. The shards of a demand have the same size, so the demand is placed whenever
+// there is room. A later demand may be placed although an earlier one was not; ReservedFor keeps agents free for a
+// demand that goes first (rule L2).
 func Match(demands []Demand, agents []Agent, strategy Strategy) Result {
 	m := newMatcher(demands, agents, strategy)
 	for i := range demands {
