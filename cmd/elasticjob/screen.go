@@ -78,7 +78,8 @@ func (a *cli) frame(s *screen) []string {
 	return lines
 }
 
-// problem returns a problem as one line: its kind, the name of what has it, since when, and the message.
+// problem returns a problem as one line: its kind, the job, agent or path that has it, since when, and the
+// message.
 func (a *cli) problem(s *screen, p client.Problem) string {
 	about := p.Kind
 	for _, name := range []string{p.Job, p.Agent, p.Path} {
