@@ -106,8 +106,8 @@ func TestNoPasswordOfAnAddressIsShown(t *testing.T) {
 	}
 }
 
-// TestPrecedenceOfSources: the order of precedence is flag, variable with our prefix, variable with the key's name,
-// file, default.
+// TestPrecedenceOfSources: the order of precedence is flag, variable with the prefix ELASTICJOB_, variable with
+// the key's name, file, default.
 func TestPrecedenceOfSources(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,7 +127,7 @@ func TestPrecedenceOfSources(t *testing.T) {
 		"127.0.0.2:8899"}, got); diff != "" {
 		t.Error(diff)
 	}
-	// Images often set a variable VERSION of their own. It must have no effect, even if it is empty.
+	// Images often set their own variable VERSION. It must have no effect, even if it is empty.
 	w.env["ELASTICJOB_VERSION"], w.env["ELASTICJOB_HELP"] = "3.0.1", ""
 	// Without --config, variables with the names of the keys have no effect.
 	s, err = w.settings("--mesos", "http://flag:4")

@@ -98,7 +98,7 @@ func TestAdminSocketsFile(t *testing.T) {
 func TestAsRootAdminSocketRefusesOtherUsers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can act as another user")
 	}
 	dir, err := os.MkdirTemp("/tmp", "socket-*") // other users cannot pass through the parent of t.TempDir
 	if err != nil {

@@ -33,17 +33,17 @@ func TestStartsAreHeld(t *testing.T) {
 	spared := start{limit, limit * 8 / 10, killed, false}
 	unlimited := start{0, near, killed, false}
 	for name, starts := range map[string][]start{
-		"killed twice near the limit":             {bad, bad, held, good},
-		"killed once":                             {bad, good, bad, good},
-		"killed with memory to spare":             {spared, spared, good},
-		"killed for another reason, then for it":  {{limit, far, killed, false}, bad, held},
-		"without a limit":                         {unlimited, unlimited, good},
-		"killed while it is held":                 {bad, bad, {limit, far, killed, true}, bad, held},
-		"the limit is raised, and it still fails": {bad, bad, {2 * limit, far, stopped, true}, {2 * limit, 2 * near, killed, false}},
-		"it fails while it is held":               {bad, bad, {limit, far, failed, true}, {limit, near, failed, true}, held, good},
-		"it fails between two that are killed":    {bad, {limit, far, failed, false}, bad, held},
-		"it settles":                              {bad, {limit, near, settled, false}, bad, good},
-		"it settles while it is held":             {bad, bad, {limit, near, settled, true}, good},
+		"killed twice near the limit":                {bad, bad, held, good},
+		"killed once":                                {bad, good, bad, good},
+		"killed with memory to spare":                {spared, spared, good},
+		"killed for another reason, then for memory": {{limit, far, killed, false}, bad, held},
+		"without a limit":                            {unlimited, unlimited, good},
+		"killed while it is held":                    {bad, bad, {limit, far, killed, true}, bad, held},
+		"the limit is raised, and it still fails":    {bad, bad, {2 * limit, far, stopped, true}, {2 * limit, 2 * near, killed, false}},
+		"it fails while it is held":                  {bad, bad, {limit, far, failed, true}, {limit, near, failed, true}, held, good},
+		"it fails between two that are killed":       {bad, {limit, far, failed, false}, bad, held},
+		"it settles":                                 {bad, {limit, near, settled, false}, bad, good},
+		"it settles while it is held":                {bad, bad, {limit, near, settled, true}, good},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
