@@ -36,7 +36,8 @@ limits. Nothing is registered anywhere.
   --all             all shards of the job, one after the other
   --param TEXT      the shard's own parameter, in place of the one of the job; with --all that of each, or 0=A,1=B
   --keep            keep the working directory of the process, however it ends, and say where it is
-  --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as who starts this, even root)
+  --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as
+                    the user who starts this, even root)
 
 Exit status: the process's own; 128 + N if signal N ended it; 124 if it exceeded the job's timeoutSeconds; 1 if it
 failed otherwise (an HTTP job, say); 125 if it could not be started. With --all: that of the first shard that failed.

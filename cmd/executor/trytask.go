@@ -179,7 +179,7 @@ func (f tryFlags) decodeApp(path string) (app.Config, error) {
 		err = undecoded.And(a.Check(app.CheckOptions{AllowFile: true})).OrNil()
 	}
 	if err == nil && a.AppURL == "" {
-		err = errors.New("the app has an image and no package: its shards run in containers only; give the package of one that has")
+		err = errors.New("the app has an image and no package: its shards run in containers only; give the package of an app that has one")
 	}
 	if err != nil {
 		return a, fmt.Errorf("--app %s: %w", f.app, err)
