@@ -29,7 +29,7 @@ func (l *Log) loadAside(name string) error {
 	return nil
 }
 
-// SetAside stores a batch in a file of its own until RemoveAside. When it returns nil, the file is on disk, and the
+// SetAside stores a batch in a separate file until RemoveAside. When it returns nil, the file is on disk, and the
 // caller may mark the entry as done.
 func (l *Log) SetAside(e Entry) error {
 	kind, data := l.codec.pack(e.Data)
