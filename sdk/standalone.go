@@ -24,7 +24,7 @@ Runs this job here, without a scheduler. Ctrl-C ends the job's context, a second
   --job-param TEXT    the parameter of all shards
   --prop NAME=VALUE   a property of the job; may be given several times
 
-Status: 0 all went well, 1 the job failed, 2 problems flags.
+Status: 0 all went well, 1 the job failed, 2 wrong flags.
 `
 
 // standaloneInterval is the interval at which a run's progress is printed at the terminal.
