@@ -20,6 +20,8 @@ test('colours are kept, every other sequence is left out', () => {
     ['a\x1b[3', [['a', '']]],
     ['a\x1b]0;never ends', [['a', '']]],
     ['\x1b[7mx\x1b[27my', [['x', 'fg-0 bg-7'], ['y', '']]],
+    ['\x1b[31;7mx\x1b[27my', [['x', 'fg-0 bg-1'], ['y', 'fg-1']]],
+    ['\x1b[7;31mx\x1b[7my', [['x', 'fg-0 bg-1'], ['y', 'fg-0 bg-1']]],
   ])) {
     assert.deepEqual(drawn(text), want, JSON.stringify(text))
   }

@@ -4,13 +4,13 @@
 /**
  * Style is how a piece of text looks; null means the default. A colour is the number of one of 16; other colours are
  * replaced by the nearest of these.
- * @typedef {{fg: number | null, bg: number | null, bold: boolean, underline: boolean, dim: boolean}} Style
+ * @typedef {{fg: number | null, bg: number | null, bold: boolean, underline: boolean, dim: boolean, reverse: boolean}} Style
  */
 
 /** @typedef {{text: string, style: Style | null}} Segment */
 
 /** @type {Style} */
-const usual = { fg: null, bg: null, bold: false, underline: false, dim: false }
+const usual = { fg: null, bg: null, bold: false, underline: false, dim: false, reverse: false }
 
 // Matches CSI, OSC and similar sequences with their text, and escapes of two characters. An unfinished sequence extends to the
 // end of the line.
@@ -85,8 +85,8 @@ function applied(before, codes) {
     else if (c >= 100 && c <= 107) s.bg = c - 92
     else if (c === 39) s.fg = null
     else if (c === 49) s.bg = null
-    else if (c === 7) [s.fg, s.bg] = [s.bg ?? 0, s.fg ?? 7]
-    else if (c === 27) [s.fg, s.bg] = [null, null]
+    else if (c === 7) s.reverse = true
+    else if (c === 27) s.reverse = false
     else if (c === 38 || c === 48) {
       const colour = n[i + 1] === 5 ? of256(n[i + 2]) : n[i + 1] === 2 ? nearest(n[i + 2], n[i + 3], n[i + 4]) : null
       i += n[i + 1] === 5 ? 2 : n[i + 1] === 2 ? 4 : 0
@@ -94,7 +94,7 @@ function applied(before, codes) {
       else s.bg = colour
     }
   }
-  return s.fg === null && s.bg === null && !s.bold && !s.underline && !s.dim ? null : s
+  return s.fg === null && s.bg === null && !s.bold && !s.underline && !s.dim && !s.reverse ? null : s
 }
 
 /** @param {number} n */
@@ -127,8 +127,9 @@ function nearest(r, g, b) {
 export function looks(style) {
   if (!style) return ''
   const of = []
-  if (style.fg !== null) of.push(`fg-${style.fg}`)
-  if (style.bg !== null) of.push(`bg-${style.bg}`)
+  const [fg, bg] = style.reverse ? [style.bg ?? 0, style.fg ?? 7] : [style.fg, style.bg]
+  if (fg !== null) of.push(`fg-${fg}`)
+  if (bg !== null) of.push(`bg-${bg}`)
   if (style.bold) of.push('bold')
   if (style.dim) of.push('dim')
   if (style.underline) of.push('underline')

@@ -65,7 +65,7 @@ export function attemptsOf(execution, rows) {
   for (const r of rows) {
     if (!r.taskId) continue
     const one = task(r.taskId, r.shardingItem)
-    Object.assign(one, { attempt: r.attempt ?? one.attempt, agent: r.agent ?? one.agent, began: ms(r.startTime) ?? one.began, ended: ms(r.completeTime) ?? one.ended, state: r.state ?? one.state, cause: r.failureCause ?? '', exitStatus: r.exitStatus })
+    Object.assign(one, { attempt: r.attempt ?? one.attempt, agent: r.agent ?? one.agent, began: ms(r.startTime) ?? one.began, ended: ms(r.completeTime) ?? one.ended, state: r.state ?? one.state, cause: causeOf(r) ?? '', exitStatus: r.exitStatus })
   }
   for (const s of execution.shards) {
     for (const e of s.earlier ?? []) Object.assign(task(e.taskId, s.item), { attempt: e.attempt })

@@ -1,5 +1,6 @@
 // The output of an execution's shards: side by side, or merged by time.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
+import { plain } from '../lib/ansi.js'
 import { seg } from '../lib/api.js'
 import { inLots, merged } from '../lib/merge.js'
 import { Reader } from '../lib/reader.js'
@@ -132,10 +133,11 @@ function Together({ shards, stream, wrap, query }) {
   const together = useMemo(() => merged(readers.map((r, i) => ({ key: shards[i].item, lines: r.output.blocks.flatMap((b) => b.lines) }))), [version])
   const lots = useMemo(() => inLots(together.lines), [together])
   const want = query.toLowerCase()
-  const matches = useMemo(() => (want ? together.lines.filter((m) => m.line.text.toLowerCase().includes(want)) : []), [together, want])
+  const matches = useMemo(() => (want ? together.lines.filter((m) => plain(m.line.text).toLowerCase().includes(want)) : []), [together, want])
   useEffect(() => setMatch(null), [query])
   const jump = (/** @type {1 | -1} */ way) => {
-    const i = match === null ? (way === 1 ? 0 : matches.length - 1) : matches.findIndex((m) => m.id === match) + way
+    const now = matches.findIndex((m) => m.id === match) // -1 also if the match was dropped meanwhile
+    const i = now < 0 && way < 0 ? matches.length - 1 : now + way
     setStick(false)
     setMatch(matches[(i + matches.length) % matches.length]?.id ?? null)
   }

@@ -3,6 +3,7 @@ import { html, useState } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { sourceWord } from '../lib/codewords.js'
 import { duration } from '../lib/format.js'
+import { causeOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { setQuery } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
@@ -79,7 +80,7 @@ export function Runs({ query }) {
       { key: 'startTime', label: t('started'), sort: true, cell: (/** @type {any} */ r) => html`<${Time} at=${r.startTime} exact />` },
       { key: 'completeTime', label: t('completed'), sort: true, cell: (/** @type {any} */ r) => html`<${Time} at=${r.completeTime} exact />` },
       { key: 'lasted', label: t('lasted'), num: true, cell: (/** @type {any} */ r) => duration(r.durationMillis) },
-      { key: 'cause', label: t('cause'), cell: (/** @type {any} */ r) => html`<${Cause} text=${r.failureCause ?? ''} of=${r.jobName} />`, title: (/** @type {any} */ r) => r.failureCause ?? undefined },
+      { key: 'cause', label: t('cause'), cell: (/** @type {any} */ r) => html`<${Cause} text=${causeOf(r) ?? ''} of=${r.jobName} />`, title: (/** @type {any} */ r) => causeOf(r) ?? undefined },
       { key: 'log', label: t('log'), cell: (/** @type {any} */ r) => html`<a href=${link.log(r.taskId)}>${t('log')}</a>` },
       { key: 'source', label: t('source'), cell: (/** @type {any} */ r) => sourceWord(r.source ?? '') },
       { key: 'execution', label: t('execution'), cell: (/** @type {any} */ r) => r.executionId && html`<a href=${link.execution(r.executionId)}>${r.executionId}</a>`, title: (/** @type {any} */ r) => r.executionId },

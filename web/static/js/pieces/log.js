@@ -59,9 +59,11 @@ export function Log({ reader, at, query, wrap, aloud, label, live, linkTo }) {
   const jump = (/** @type {1 | -1} */ way) => {
     const all = matching(output.blocks, query)
     if (all.length === 0) return
-    const i = match === null ? (way === 1 ? all.findIndex((l) => l.at >= (at ?? 0)) : all.length - 1) : all.findIndex((l) => l.at === match) + way
+    // The present match may have been dropped from the lines meanwhile.
+    const isAhead = (/** @type {Line} */ l) => (match === null ? l.at >= (at ?? 0) : l.at > match)
+    const found = way === 1 ? all.find(isAhead) ?? all[0] : all.filter((l) => match !== null && l.at < match).at(-1) ?? all[all.length - 1]
     reader.look(false)
-    setMatch(all[(i + all.length) % all.length].at)
+    setMatch(found.at)
   }
   if (reader.state === 'failed') return html`<${Failure} error=${reader.error} again=${() => reader.start(at)} busy=${mayPass(reader.error)} />`
   const empty = reader.state === 'ready' && output.lines === 0
