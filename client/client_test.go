@@ -75,7 +75,7 @@ func TestARefusalHasItsCodeAndFields(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSchedulerIsSaidToBeNone(t *testing.T) {
+func TestAServerThatIsNoSchedulerIsRecognized(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
@@ -121,7 +121,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityOfOnesOwn(t *testing.T) {
+func TestAPrivateCertificateAuthority(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `[]`)

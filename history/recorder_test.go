@@ -114,9 +114,9 @@ func TestUncertainBatches(t *testing.T) {
 	})
 }
 
-// TestTheWordOfALostBatchIsSaidByTheNext checks that a report about the previous term's commits is repeated by the
-// next batch if a full outbox has refused the first one.
-func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
+// TestTheReportOfALostBatchIsRepeatedByTheNext checks that a report about the previous term's commits is repeated by
+// the next batch if a full outbox has refused the first one.
+func TestTheReportOfALostBatchIsRepeatedByTheNext(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.Append(steps(1, 1, 1)) // its outcome stays unknown
 		s.Lead(true)

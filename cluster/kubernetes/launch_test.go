@@ -238,9 +238,9 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestBoundBehindTheBack: a pod that the last session binds at the moment when the next one deletes it counts as
-// launched.
-func TestBoundBehindTheBack(t *testing.T) {
+// TestAPodThatIsBoundWhileItIsDeletedCountsAsLaunched: a pod that the last session binds at the moment when the next
+// one deletes it counts as launched.
+func TestAPodThatIsBoundWhileItIsDeletedCountsAsLaunched(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)

@@ -22,7 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
-func TestSubscribeTellsWhoWeAre(t *testing.T) {
+func TestSubscribeSendsTheFramework(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
 	d, err := mesos.New(mesos.Options{Masters: []string{m.url},

@@ -78,7 +78,7 @@ func (a *cli) cordonCommand() *cobra.Command {
 	var flags cordonFlags
 	cmd := &cobra.Command{Use: "cordon HOST|AGENT... --reason TEXT", DisableFlagsInUseLine: true,
 		Short: "Place nothing new on machines", Args: someArgs("the machine"),
-		Long:              "Nothing new is placed on a cordoned machine; what runs there goes on. The mark stays until uncordon or --until.",
+		Long:              "Nothing new is placed on a cordoned machine; running shards go on. The mark stays until uncordon or --until.",
 		Example:           `  elasticjob agent cordon node-1 --reason 'its disk fails' --until 24h`,
 		ValidArgsFunction: a.completion(machineNames)}
 	flags.add(cmd)

@@ -309,7 +309,7 @@ func TestACheckOfAJobLooksForItsScript(t *testing.T) {
 	}{
 		{`{"problems":[]}`, "", statusDone},
 		{`{"problems":[{"field":"bootstrapScript","message":"lib/ap.jar is not in the package"}]}`,
-			"elasticjob: nothing was changed; wrong is:\n  props.script.command.line: lib/ap.jar is not in the package\n", statusFailed},
+			"elasticjob: nothing was changed; these are wrong:\n  props.script.command.line: lib/ap.jar is not in the package\n", statusFailed},
 		{`{"problems":[{"field":"appURL","message":"it can't be fetched"}]}`,
 			"note: script.command.line was not looked for in the app's package: it can't be fetched\n", statusDone},
 		{"", "note: script.command.line was not looked for in the app's package: only for publishers\n", statusDone},

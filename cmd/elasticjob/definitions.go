@@ -51,7 +51,7 @@ func problemsIn(err error) error {
 		return err
 	}
 	if len(problems) == 1 {
-		return usagef("nothing was changed; wrong is:\n%w", problems)
+		return usagef("nothing was changed; these are wrong:\n%w", problems)
 	}
 	return usagef("nothing was changed; %d things are wrong:\n%w", len(problems), problems)
 }

@@ -23,9 +23,9 @@ func words(line string) (all []string) {
 	return all
 }
 
-// TestTheDocumentsCommandsAreThere: the commands in docs/cli.md and in the examples of --help can be parsed, with
+// TestCommandsInDocumentsCanBeParsed: the commands in docs/cli.md and in the examples of --help can be parsed, with
 // their flags and arguments.
-func TestTheDocumentsCommandsAreThere(t *testing.T) {
+func TestCommandsInDocumentsCanBeParsed(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/cli.md")
 	if err != nil {

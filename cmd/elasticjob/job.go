@@ -60,7 +60,7 @@ func (a *cli) jobCommand() *cobra.Command {
 		Short: "Say what a job does and why, what it waits for, and when it fires", Args: oneArg("NAME"),
 		RunE: a.withServer(a.explainJob), ValidArgsFunction: firstOnly(names)}
 	return group("job", "Register, change, run and show jobs",
-		"A job is what is run of an app: when, in how many shards, with which resources and parameters.",
+		"A job says when to run an app, in how many shards, and with which resources and parameters.",
 		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain, a.triggerCommand(),
 		act("pause", "Make no new runs; running shards continue", "paused", client.Pause),
 		act("resume", "End a pause", "resumed", client.Resume),

@@ -122,7 +122,7 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return err
 			}
 			if t.context == "" {
-				a.printf("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
+				a.printf("logged out of %s; the token is still in ELASTICJOB_TOKEN: unset it", t.server)
 				return nil
 			}
 			return a.reportChange(a.updateSettings(func(s *settings) error {

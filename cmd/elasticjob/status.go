@@ -110,7 +110,7 @@ func errorText(err error) string {
 	if len(refused.Fields) > 0 {
 		message = "nothing was changed; wrong are:"
 		if len(refused.Fields) == 1 {
-			message = "nothing was changed; wrong is:"
+			message = "nothing was changed; these are wrong:"
 		}
 	}
 	// The errors that wrap the server's message say what was being done. Their text is kept.

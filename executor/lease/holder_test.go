@@ -163,9 +163,9 @@ func TestServersAreTried(t *testing.T) {
 	}
 }
 
-// TestTheWayOfTheCluster checks that requests go by way of the cluster while no server can be reached by HTTP. A lease
-// lasts from the request that was answered, and a second answer to the same request is ignored.
-func TestTheWayOfTheCluster(t *testing.T) {
+// TestRequestsByWayOfTheCluster checks that requests go by way of the cluster while no server can be reached by HTTP.
+// A lease lasts from the request that was answered, and a second answer to the same request is ignored.
+func TestRequestsByWayOfTheCluster(t *testing.T) {
 	t.Parallel()
 	s := newStage("http://127.0.0.1:1")
 	defer s.client.CloseIdleConnections()

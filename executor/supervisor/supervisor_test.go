@@ -175,7 +175,7 @@ func TestOutputBlocks(t *testing.T) {
 	}
 }
 
-func TestSurroundings(t *testing.T) {
+func TestTheEnvironmentOfTasks(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
 	wait(t, start(t, client, shell(dir, "t", "pwd; env; cat; exec ls /proc/self/fd")))

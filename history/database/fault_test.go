@@ -197,7 +197,7 @@ func sumOf(t *testing.T, d *DB, table string) (n int64) {
 	return n
 }
 
-func TestAFrozenServerHoldsNobodyPastHisContext(t *testing.T) {
+func TestACallToAFrozenServerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
 	d := mysqlOf(t, s.Database(t))

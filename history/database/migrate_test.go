@@ -60,7 +60,7 @@ func TestOnlyOneMigratesAtATime(t *testing.T) {
 	})
 }
 
-func TestAMigrationWaitsForAnotherOneForSoLong(t *testing.T) {
+func TestAMigrationWaitsForAnotherWithinALimit(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {
 		d := open()

@@ -218,10 +218,10 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 	})
 }
 
-// TestWhoseCommandGetsTheContext checks that only the command of a script job gets the sharding context as an
-// argument, unless the property script.context.argument of the job is false. The fingerprint of a job without that
+// TestOnlyCommandsOfScriptJobsGetTheContext checks that only the command of a script job gets the sharding context as
+// an argument, unless the property script.context.argument of the job is false. The fingerprint of a job without that
 // property stays the same, so that the update to this release replaces no daemons.
-func TestWhoseCommandGetsTheContext(t *testing.T) {
+func TestOnlyCommandsOfScriptJobsGetTheContext(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		props document.Texts

@@ -64,9 +64,9 @@ func record(t *testing.T, s wire.Status) string {
 	return string(text)
 }
 
-// TestOutputIsTheJobs: the output of a job is returned unchanged without the executor's records in between, and
-// offsets count the job's output only.
-func TestOutputIsTheJobs(t *testing.T) {
+// TestOutputIsWithoutTheExecutorsRecords: the output of a job is returned unchanged without the executor's records in
+// between, and offsets count the job's output only.
+func TestOutputIsWithoutTheExecutorsRecords(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
 	c := a.begin("p", "u", "shard", "one\ntw"+record(t, wire.Status{Phase: wire.PhaseFetch})+"o\n\x1b[1mbold\n")

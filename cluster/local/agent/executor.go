@@ -46,7 +46,8 @@ type executorRun struct {
 	cancel   func()        // ends the launch before the fork
 	launched chan struct{} // closed when the launch is complete; nil if an earlier run launched it
 	everSent bool          // whether any task was sent to the executor
-	// forget is set once the framework was removed. Its updates are then dropped, because no framework acknowledges them.
+	// forget is set once the framework was removed. Its updates are then dropped, because no framework acknowledges
+	// them.
 	forget bool
 	// endCause, if not nil, is reported for the tasks that still live when the executor ends.
 	endCause *cause

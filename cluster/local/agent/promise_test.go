@@ -13,7 +13,7 @@ import (
 
 // An acknowledgement applies to one update. A repeated or late one removes no other update from the stream. Otherwise
 // FINISHED would never reach a framework that was disconnected when it was first sent.
-func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
+func TestARepeatedAcknowledgementRemovesNoOtherUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, repeatedAcknowledgementTakesNothingElseOut)
 }

@@ -100,9 +100,9 @@ func call(t *testing.T, authority, address string) error {
 	return nil
 }
 
-// TestWhoIsTakenForTheAgent: executors trust only a server that has the agent's secret, before and after a restart,
-// and send nothing to any other.
-func TestWhoIsTakenForTheAgent(t *testing.T) {
+// TestExecutorsTrustOnlyTheirAgent: executors trust only a server that has the agent's secret, before and after a
+// restart, and send nothing to any other.
+func TestExecutorsTrustOnlyTheirAgent(t *testing.T) {
 	t.Parallel()
 	authority := made(t, "secret", "127.0.0.1").Authority()
 	for name, c := range map[string]struct {

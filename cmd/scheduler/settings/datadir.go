@@ -15,8 +15,8 @@ import (
 // root's server runs jobs, usually cannot pass through that folder.
 const rootsDataDir = "/var/lib/elasticjob"
 
-// defaultDataDir returns the default of --data-dir, or "" if the user has no home folder. It requires no home folder for
-// root, or if XDG_DATA_HOME is set.
+// defaultDataDir returns the default of --data-dir, or "" if the user has no home folder. It requires no home folder
+// for root, or if XDG_DATA_HOME is set.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "elasticjob")

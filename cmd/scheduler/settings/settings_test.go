@@ -136,7 +136,7 @@ func TestPrecedenceOfSources(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
+func TestAllWrongSettingsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	open := w.file(t, "open", "token", 0o644)

@@ -345,7 +345,7 @@ func (as *Attempts) updateUnknownTask(u cluster.Update) {
 		kind = step.NoteFormerTask
 	}
 	as.st.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-	as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ended), "no shard runs with it now")
+	as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ended), "it belongs to no shard any more")
 }
 
 // recordPackage records which package an attempt runs with, and reports whether that changed. It ignores a report

@@ -88,7 +88,7 @@ func (op *Operator) DeclareDead(r DeadRequested) (machine string, ended int, ref
 // refuseIfAlive returns an error if the machine was heard within heardWindow, or if this leader has not listened for
 // that long.
 func (op *Operator) refuseIfAlive(machine string) *problem.Error {
-	const force = `add "force": true if you know that nothing of it runs any more`
+	const force = `add "force": true if you know that none of its processes runs any more`
 	var heard time.Time
 	for _, id := range op.st.Agents.OnHost(machine) {
 		moments := []time.Time{heard, op.st.Agents.Get(id).HeardAt()}
@@ -99,7 +99,7 @@ func (op *Operator) refuseIfAlive(machine string) *problem.Error {
 	}
 	if ago := op.st.Now().Sub(heard); !heard.IsZero() && ago < heardWindow {
 		return problem.Errorf(problem.Conflict, "machine_heard",
-			"machine %q was heard %s ago: repeat this when nothing was heard of it for a minute, or %s", machine,
+			"machine %q was heard %s ago: repeat this when it has been silent for a minute, or %s", machine,
 			ago.Round(time.Second), force)
 	}
 	if s := op.st.Subscription; !s.Open() || op.st.Now().Sub(s.Began()) < heardWindow {

@@ -36,8 +36,8 @@ type Watch struct {
 	st        *state.State
 	placement *placement.Placement
 	fires     *fires.Fires
-	// common, nothingHeld and avoided are the compared values after the last step. avoided is why no agent is used; it is
-	// compared only while no offer is held.
+	// common, nothingHeld and avoided are the compared values after the last step. avoided is why no agent is used; it
+	// is compared only while no offer is held.
 	common      common
 	nothingHeld bool
 	avoided     reason.Reason
