@@ -9,7 +9,7 @@ import (
 )
 
 // Values of jobErrorHandlerType: how a failed run is handled. The run counts as failed with each of them [D81].
-// The comment of families lists what to change for a new handler.
+// The comment on the variable families (families.go) lists what to change for a new handler.
 const (
 	HandlerLog      = "LOG"    // the failure is logged; the default
 	HandlerThrow    = "THROW"  // the same as HandlerLog
@@ -17,7 +17,7 @@ const (
 	HandlerEmail    = "EMAIL"  // this and the following notify users
 	HandlerWechat   = "WECHAT"
 	HandlerDingtalk = "DINGTALK"
-	HandlerWebhook  = "WEBHOOK" // added
+	HandlerWebhook  = "WEBHOOK" // not in the original
 )
 
 // Values of jobExecutorServiceHandlerType: how many of a daemon's shards an executor runs at once; "" is unlimited.

@@ -61,7 +61,7 @@ type Reserve struct {
 func New(size, maxConns int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
 	r := &Reserve{size: size, maxConns: maxConns, log: log, now: now}
 	if !r.fill(size) {
-		err := fmt.Errorf("reserve %d file descriptors for the API: there are not so many left; %s", size, raiseLimit)
+		err := fmt.Errorf("reserve %d file descriptors for the API: fewer are left; %s", size, raiseLimit)
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -258,8 +258,8 @@ func (r *Reserve) refill() {
 	r.fill(r.size)
 }
 
-// fill opens descriptors until the reserve has size of them. It returns false if there are not so many. The caller
-// holds r.mu.
+// fill opens descriptors until the reserve has size of them. It returns false if it cannot open that many. The
+// caller holds r.mu.
 func (r *Reserve) fill(size int) bool {
 	for len(r.spare) < size && !r.closed {
 		file, err := os.Open(os.DevNull)
@@ -295,13 +295,13 @@ func (r *Reserve) outOfDescriptors(cause error) {
 	r.mu.Unlock()
 	if warn {
 		limit, _ := Limit() // 0 if unknown
-		r.log.Warn("out of file descriptors: idle connections are closed for new ones, and new streams are refused, until some are free; find what holds them, or "+raiseLimit,
+		r.log.Warn("out of file descriptors: idle connections are closed to make room for new ones, and new streams are refused, until descriptors are free again; find what holds them, or "+raiseLimit,
 			"limit", limit, "reserve", left, "error", cause)
 	}
 }
 
-// recover ends the state that no descriptors are left, if there are enough for the whole reserve and a quarter more.
-// If fewer were enough, the next connections would use them up, and the state would change back and forth.
+// recover records that descriptors are left again, once the whole reserve and a quarter more can be opened. If fewer
+// sufficed, the next connections would use them up, and the state would change back and forth.
 func (r *Reserve) recover() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,7 +330,7 @@ func (r *Reserve) tooManyConnections() {
 	warn := r.mayWarn(&r.lastConnsWarning)
 	r.mu.Unlock()
 	if warn {
-		r.log.Warn("too many connections: those idle for longest are closed for new ones; find clients that hold many",
+		r.log.Warn("too many connections: those idle for longest are closed to make room for new ones; find clients that hold many",
 			"limit", r.maxConns)
 	}
 }

@@ -31,7 +31,9 @@ var (
 	// deniedCodes are the errors for missing permissions, wrong passwords and a missing database.
 	deniedCodes = []uint16{1044, 1045, 1049, 1130, 1142, 1143, 1227, 1698}
 	// diskFullCodes are the errors for full disks and full tables.
-	diskFullCodes = []uint16{1021, 1041, 1114}
+	diskFullCodes = []uint16{1021, 1114}
+	// outOfMemoryCodes are the errors of a server that has no memory left.
+	outOfMemoryCodes = []uint16{1037, 1038, 1041}
 )
 
 // hasCode reports whether err is one of these errors of the server.
@@ -40,8 +42,8 @@ func hasCode(err error, numbers ...uint16) bool {
 	return errors.As(err, &answer) && slices.Contains(numbers, answer.Number)
 }
 
-// isOutcomeUnknown reports whether the outcome of a statement is unknown: the server gave no answer, or one of
-// brokenCodes.
+// isOutcomeUnknown reports whether the outcome of a statement is unknown: err is not an answer of the server, or it is
+// one of brokenCodes. It is also true for errors of this package.
 func isOutcomeUnknown(err error) bool {
 	var answer *mysqldriver.MySQLError
 	return err != nil && (!errors.As(err, &answer) || hasCode(err, brokenCodes...))
@@ -49,8 +51,7 @@ func isOutcomeUnknown(err error) bool {
 
 // isRetryable reports whether a failed statement may be retried.
 func isRetryable(err error) bool {
-	return isOutcomeUnknown(err) || hasCode(err, temporaryCodes...) || hasCode(err, readOnlyCodes...) ||
-		errors.Is(err, errReadOnly)
+	return isOutcomeUnknown(err) || hasCode(err, temporaryCodes...) || hasCode(err, readOnlyCodes...)
 }
 
 var errReadOnly = errors.New("the database is read-only")
@@ -70,6 +71,8 @@ func (s *store) explain(doing string, err error) error {
 			err)
 	case hasCode(err, diskFullCodes...):
 		err = fmt.Errorf("%w: free space on the database's disk", err)
+	case hasCode(err, outOfMemoryCodes...):
+		err = fmt.Errorf("%w: give the database's machine more memory, or the database smaller buffers", err)
 	case hasCode(err, packetTooLarge):
 		err = fmt.Errorf("%w: set max_allowed_packet of the database to %d or more", err, minPacket)
 	}

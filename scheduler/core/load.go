@@ -190,7 +190,7 @@ func (c *Core) joinLoaded() error {
 	c.recording.BeginTerm(ended, c.audit.Rows())
 	c.minutes.SampleLater()
 	loadJobStats(c.st)
-	c.imports.Queues()
+	c.imports.ImportQueues()
 	c.executions.SortQueues()
 	for _, id := range c.executions.OpenIDs() {
 		c.resume(c.executions.Get(id))

@@ -13,8 +13,8 @@ import (
 // has all its earlier moments and contains the end, and otherwise what is missing.
 func changed(t *testing.T, before, now string) string {
 	t.Helper()
-	wasLife, was := withoutLife(t, before)
-	life, is := withoutLife(t, now)
+	wasLife, was := splitLife(t, before)
+	life, is := splitLife(t, now)
 	if !reflect.DeepEqual(was, is) {
 		t.Fatalf("an execution had ended as\n%s\nand is now\n%s", before, now)
 	}
@@ -31,13 +31,14 @@ func changed(t *testing.T, before, now string) string {
 	return "its life has no end: " + now
 }
 
-// moment is a moment in an execution's life, without the time since the previous one, which may arrive later.
+// moment is a moment in an execution's life. It leaves out the time since the previous moment, which changes if the row
+// of an earlier one arrives later.
 type moment struct {
 	Time, Kind, TaskID, Message string
 }
 
-// withoutLife returns the life in an answer about an execution, and the other fields.
-func withoutLife(t *testing.T, execution string) (life map[moment]bool, rest map[string]any) {
+// splitLife returns the life in an answer about an execution, and the other fields.
+func splitLife(t *testing.T, execution string) (life map[moment]bool, rest map[string]any) {
 	t.Helper()
 	var moments struct{ Life []moment }
 	if err := errors.Join(json.Unmarshal([]byte(execution), &moments),

@@ -22,7 +22,8 @@ import (
 const (
 	// patience is how long a server may take until it answers; an ensemble must elect a leader first.
 	patience = 60 * time.Second
-	// tries is how often other ports are tried if a free one was taken in the meantime.
+	// tries is how often a start is tried. StartEnsemble takes other ports for each try, because another process may
+	// have taken one in the meantime.
 	tries = 5
 )
 
@@ -95,7 +96,8 @@ func (s *Server) Restart() {
 	s.t.Fatalf("zkserver: %s did not start again: %v", s.Address(), err)
 }
 
-// Pause stops the server with SIGSTOP: connections stay open, nothing is answered and no session ends.
+// Pause stops the server with SIGSTOP: connections stay open, and nothing is answered. A server that is alone ends no
+// session while it is paused; in an ensemble, the others end the sessions of its clients.
 func (s *Server) Pause() {
 	s.t.Helper()
 	if s.process == nil {
@@ -115,7 +117,7 @@ func (s *Server) signal(which syscall.Signal) {
 		s.t.Fatalf("zkserver: %s is not running", s.Address())
 	}
 	if err := syscall.Kill(s.process.PID(), which); err != nil {
-		s.t.Fatalf("zkserver: %v to %s: %v", which, s.Address(), err)
+		s.t.Fatalf("zkserver: send signal %d to %s: %v", which, s.Address(), err)
 	}
 }
 

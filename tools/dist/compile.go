@@ -19,9 +19,9 @@ const (
 )
 
 // compile builds programs into a folder. The result depends neither on the location of the sources nor on the
-// environment of the build.
+// environment of the build, except for the version of Go.
 func (r release) compile(into, system, arch string, programs []string) error {
-	build, err := r.about(programs, system, arch,
+	build, err := r.platformCommand(programs, system, arch,
 		"build", "-trimpath", "-buildvcs=false", "-o", into+string(filepath.Separator), "-ldflags",
 		fmt.Sprintf("-s -w -X %[1]s.version=%[2]s -X %[1]s.commit=%[3]s", module+"/"+versioned, r.version, r.commit))
 	if err != nil {
@@ -31,8 +31,8 @@ func (r release) compile(into, system, arch string, programs []string) error {
 	return build.Run()
 }
 
-// about returns a go command that operates on programs of a platform.
-func (r release) about(programs []string, system, arch string, args ...string) (*exec.Cmd, error) {
+// platformCommand returns a go command that operates on programs of a platform.
+func (r release) platformCommand(programs []string, system, arch string, args ...string) (*exec.Cmd, error) {
 	args = append(args, "-tags=nomsgpack")
 	for _, program := range programs {
 		args = append(args, "./cmd/"+program)
@@ -50,8 +50,8 @@ func (r release) about(programs []string, system, arch string, args ...string) (
 var fetching = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB",
 	"GOINSECURE"}
 
-// command returns a go command in the repository. Of the user's settings, in the environment, in go env -w or in a
-// workspace, only those in fetching apply.
+// command returns a go command in the repository. Of the user's settings of go, in the environment, in go env -w or in
+// a workspace, only those in fetching apply.
 func (r release) command(args ...string) (*exec.Cmd, error) {
 	kept, err := exec.Command("go", append([]string{"env"}, fetching...)...).Output()
 	if err != nil {
@@ -59,8 +59,11 @@ func (r release) command(args ...string) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
-	cmd.Env = append(os.Environ(), "GOENV=off", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=",
-		"GOFIPS140=off")
+	ofGo := func(variable string) bool {
+		return strings.HasPrefix(variable, "GO") || strings.HasPrefix(variable, "CGO_")
+	}
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), ofGo), "GOENV=off", "GOFLAGS=-mod=readonly", "GOWORK=off",
+		"GOEXPERIMENT=", "GOFIPS140=off")
 	for i, value := range strings.Split(strings.TrimSuffix(string(kept), "\n"), "\n") {
 		cmd.Env = append(cmd.Env, fetching[i]+"="+value)
 	}

@@ -57,7 +57,7 @@ func (r release) licences(linked []linkedModule, programs []string, system, arch
 // contains more modules, which would have to be downloaded.
 func (r release) folders(programs []string, system, arch string) (map[string]string, error) {
 	const format = "{{with .Module}}{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}{{end}}"
-	list, err := r.about(programs, system, arch, "list", "-deps", "-f", format)
+	list, err := r.platformCommand(programs, system, arch, "list", "-deps", "-f", format)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,8 @@ func (c *fieldCheck) checkVolumes(own, base *corev1.PodSpec) {
 		seen = append(seen, v.Name)
 		for _, b := range base.Volumes {
 			if b.Name == v.Name && len(sources(v)) == 1 && len(sources(b)) == 1 && sources(v)[0] != sources(b)[0] {
-				c.violate(path, nil, "is %s, and in the template of --kubernetes-pod-template %s: choose another name",
+				c.violate(path, nil,
+					"is of type %s, but of type %s in the template of --kubernetes-pod-template: choose another name",
 					sources(v)[0], sources(b)[0])
 			}
 		}
@@ -66,8 +67,8 @@ func (c *fieldCheck) checkContainers(own, base *corev1.PodSpec) {
 			case slices.Contains(seen, one.Name):
 				c.violate(path+".name", one.Name, "is also the name of an earlier container")
 			case one.Name != ourName && one.Image == "" && before.Image == "":
-				c.missing(path, "image", "is missing: the scheduler creates only the containers %s and %s", Container,
-					Prepare)
+				c.missing(path, "image", "is missing: only the containers %s and %s, which the scheduler creates, need none",
+					Container, Prepare)
 			}
 			seen = append(seen, one.Name)
 			c.checkContainer(path, one, one.Name == ourName)

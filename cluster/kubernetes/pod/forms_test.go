@@ -7,37 +7,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// malformed has templates with one mistake each, for which the API server would reject their pods, and a part of the
-// violation that Check returns.
+// malformed maps templates to a part of the violation that Check returns for them. Each template has one mistake for
+// which the API server would reject its pods.
 var malformed = map[string]string{
-	job(`"volumeMounts":[{"name":"b","mountPath":"/x"}]`,
+	shardWith(`"volumeMounts":[{"name":"b","mountPath":"/x"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].name: is not a volume in podTemplate.spec.volumes",
-	job(`"volumeMounts":[{"mountPath":"/x"}]`): "podTemplate.spec.containers[0].volumeMounts[0].name: is missing",
-	job(`"volumeMounts":[{"name":"a"}]`,
+	shardWith(`"volumeMounts":[{"mountPath":"/x"}]`): "podTemplate.spec.containers[0].volumeMounts[0].name: is missing",
+	shardWith(`"volumeMounts":[{"name":"a"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is missing",
-	job(`"volumeMounts":[{"name":"a","mountPath":"/x","subPath":"../b"}]`,
+	shardWith(`"volumeMounts":[{"name":"a","mountPath":"/x","subPath":"../b"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].subPath: must not contain '..'",
-	job(``, `{"name":"a_b"}`):                                        "podTemplate.spec.volumes[0].name: a lowercase RFC 1123 label must consist",
-	job(``, `{"emptyDir":{}}`):                                       "podTemplate.spec.volumes[0].name: is missing",
-	job(``, `{"name":"a","emptyDir":{},"configMap":{"name":"c"}}`):   "podTemplate.spec.volumes[0]: has configMap and emptyDir, but may have only one of them",
-	job(``, `{"name":"a","hostPath":{}}`):                            "podTemplate.spec.volumes[0].hostPath.path: is missing",
-	job(``, `{"name":"a","hostPath":{"path":"/a/../b"}}`):            "podTemplate.spec.volumes[0].hostPath.path: must not contain '..'",
-	job(``, `{"name":"a","hostPath":{"path":"/a","type":"Folder"}}`): "podTemplate.spec.volumes[0].hostPath.type: must be DirectoryOrCreate, Directory, FileOrCreate, File, Socket, CharDevice or BlockDevice",
-	job(``, `{"name":"a","secret":{}}`):                              "podTemplate.spec.volumes[0].secret.secretName: is missing",
-	job(`"env":[{"value":"a"}]`):                                     "podTemplate.spec.containers[0].env[0].name: is missing",
-	job(`"env":[{"name":"a=b"}]`):                                    "podTemplate.spec.containers[0].env[0].name: a valid environment variable name must consist",
-	job(`"env":[{"name":"a","value":"b","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]`): "podTemplate.spec.containers[0].env[0]: has value and valueFrom, but may have only one of them",
-	job(`"env":[{"name":"a","valueFrom":{}}]`):                                                     "podTemplate.spec.containers[0].env[0].valueFrom: needs one of configMapKeyRef",
-	job(`"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"b"}}}]`):                          "podTemplate.spec.containers[0].env[0].valueFrom.secretKeyRef.key: is missing",
-	job(`"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"b","key":"c d"}}}]`):              "podTemplate.spec.containers[0].env[0].valueFrom.secretKeyRef.key: a valid config key must consist",
-	job(`"envFrom":[{}]`):                                                                                "podTemplate.spec.containers[0].envFrom[0]: needs one of configMapRef, secretRef",
-	job(`"ports":[{"containerPort":70000}]`):                                                             "podTemplate.spec.containers[0].ports[0].containerPort: must be between 1 and 65535",
-	job(`"ports":[{"name":"web"}]`):                                                                      "podTemplate.spec.containers[0].ports[0].containerPort: is missing",
-	job(`"ports":[{"containerPort":80,"protocol":"tcp"}]`):                                               "podTemplate.spec.containers[0].ports[0].protocol: must be TCP, UDP or SCTP",
-	job(`"ports":[{"containerPort":80,"name":"a"},{"containerPort":81,"name":"a"}]`):                     "podTemplate.spec.containers[0].ports[1].name: is also the name of an earlier port",
-	job(`"livenessProbe":{"exec":{"command":["a"]},"tcpSocket":{"port":1}}`):                             "podTemplate.spec.containers[0].livenessProbe: has exec and tcpSocket",
-	job(`"securityContext":{"privileged":true}`):                                                         "podTemplate.spec.containers[0].securityContext.privileged: requires allowPrivilegeEscalation: true",
-	`{"spec":{"initContainers":[{"name":"a"}]}}`:                                                         "podTemplate.spec.initContainers[0].image: is missing: the scheduler creates only the containers shard and fetch",
+	shardWith(``, `{"name":"a_b"}`):                                                                      "podTemplate.spec.volumes[0].name: a lowercase RFC 1123 label must consist",
+	shardWith(``, `{"emptyDir":{}}`):                                                                     "podTemplate.spec.volumes[0].name: is missing",
+	shardWith(``, `{"name":"a","emptyDir":{},"configMap":{"name":"c"}}`):                                 "podTemplate.spec.volumes[0]: has configMap and emptyDir, but may have only one of them",
+	shardWith(``, `{"name":"a","hostPath":{}}`):                                                          "podTemplate.spec.volumes[0].hostPath.path: is missing",
+	shardWith(``, `{"name":"a","hostPath":{"path":"/a/../b"}}`):                                          "podTemplate.spec.volumes[0].hostPath.path: must not contain '..'",
+	shardWith(``, `{"name":"a","hostPath":{"path":"/a","type":"Folder"}}`):                               "podTemplate.spec.volumes[0].hostPath.type: must be DirectoryOrCreate, Directory, FileOrCreate, File, Socket, CharDevice or BlockDevice",
+	shardWith(``, `{"name":"a","secret":{}}`):                                                            "podTemplate.spec.volumes[0].secret.secretName: is missing",
+	shardWith(`"env":[{"value":"a"}]`):                                                                   "podTemplate.spec.containers[0].env[0].name: is missing",
+	shardWith(`"env":[{"name":"a=b"}]`):                                                                  "podTemplate.spec.containers[0].env[0].name: a valid environment variable name must consist",
+	shardWith(`"env":[{"name":"a","value":"b","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]`): "podTemplate.spec.containers[0].env[0]: has value and valueFrom, but may have only one of them",
+	shardWith(`"env":[{"name":"a","valueFrom":{}}]`):                                                     "podTemplate.spec.containers[0].env[0].valueFrom: needs one of configMapKeyRef",
+	shardWith(`"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"b"}}}]`):                          "podTemplate.spec.containers[0].env[0].valueFrom.secretKeyRef.key: is missing",
+	shardWith(`"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"b","key":"c d"}}}]`):              "podTemplate.spec.containers[0].env[0].valueFrom.secretKeyRef.key: a valid config key must consist",
+	shardWith(`"envFrom":[{}]`):                                                                          "podTemplate.spec.containers[0].envFrom[0]: needs one of configMapRef, secretRef",
+	shardWith(`"ports":[{"containerPort":70000}]`):                                                       "podTemplate.spec.containers[0].ports[0].containerPort: must be between 1 and 65535",
+	shardWith(`"ports":[{"name":"web"}]`):                                                                "podTemplate.spec.containers[0].ports[0].containerPort: is missing",
+	shardWith(`"ports":[{"containerPort":80,"protocol":"tcp"}]`):                                         "podTemplate.spec.containers[0].ports[0].protocol: must be TCP, UDP or SCTP",
+	shardWith(`"ports":[{"containerPort":80,"name":"a"},{"containerPort":81,"name":"a"}]`):               "podTemplate.spec.containers[0].ports[1].name: is also the name of an earlier port",
+	shardWith(`"livenessProbe":{"exec":{"command":["a"]},"tcpSocket":{"port":1}}`):                       "podTemplate.spec.containers[0].livenessProbe: has exec and tcpSocket",
+	shardWith(`"securityContext":{"privileged":true}`):                                                   "podTemplate.spec.containers[0].securityContext.privileged: requires allowPrivilegeEscalation: true",
+	`{"spec":{"initContainers":[{"name":"a"}]}}`:                                                         "podTemplate.spec.initContainers[0].image: is missing: only the containers shard and fetch, which the scheduler creates, need none",
 	`{"spec":{"initContainers":[{"name":"a","image":" i"}]}}`:                                            "podTemplate.spec.initContainers[0].image: begins or ends with white space",
 	`{"spec":{"initContainers":[{"name":"a","image":"i","imagePullPolicy":"Sometimes"}]}}`:               "podTemplate.spec.initContainers[0].imagePullPolicy: must be Always, IfNotPresent or Never",
 	`{"spec":{"initContainers":[{"name":"A","image":"i"}]}}`:                                             "podTemplate.spec.initContainers[0].name: a lowercase RFC 1123 label must consist",
@@ -58,9 +58,9 @@ var malformed = map[string]string{
 	affinity(`{"matchExpressions":[{"operator":"Exists"}]}`):       "nodeSelectorTerms[0].matchExpressions[0].key: is missing",
 }
 
-// job returns a template with these fields of the job's container and these volumes.
-func job(has string, volumes ...string) string {
-	return `{"spec":{"containers":[{"name":"shard"` + strings.TrimSuffix(","+has,
+// shardWith returns a template with these fields of the job's container and these volumes.
+func shardWith(fields string, volumes ...string) string {
+	return `{"spec":{"containers":[{"name":"shard"` + strings.TrimSuffix(","+fields,
 		",") + `}],"volumes":[` + strings.Join(volumes, ",") + `]}}`
 }
 
@@ -71,12 +71,12 @@ func TestCheckKnowsTheInstallationsTemplate(t *testing.T) {
 	base := pod.Settings{Template: []byte(`{"spec":{"volumes":[{"name":"data","configMap":{"name":"c"}}],
 		"containers":[{"name":"shard","securityContext":{"allowPrivilegeEscalation":true}}],"initContainers":[{"name":"log","image":"i","restartPolicy":"Always"}]}}`)}
 	for template, want := range map[string]string{
-		job(`"volumeMounts":[{"name":"data","mountPath":"/x"}]`):                                           "",
-		job(`"securityContext":{"privileged":true}`):                                                       "",
-		job(``, `{"name":"data","configMap":{"name":"d"}}`):                                                "",
+		shardWith(`"volumeMounts":[{"name":"data","mountPath":"/x"}]`):                                     "",
+		shardWith(`"securityContext":{"privileged":true}`):                                                 "",
+		shardWith(``, `{"name":"data","configMap":{"name":"d"}}`):                                          "",
 		`{"spec":{"initContainers":[{"name":"log","livenessProbe":{"exec":{"command":["a"]}}}]}}`:          "",
-		job(``, `{"name":"data","emptyDir":{}}`):                                                           "podTemplate.spec.volumes[0]: is emptyDir, and in the template of --kubernetes-pod-template configMap: choose another name",
-		job(`"securityContext":{"privileged":true,"allowPrivilegeEscalation":false}`):                      "requires allowPrivilegeEscalation: true",
+		shardWith(``, `{"name":"data","emptyDir":{}}`):                                                     "podTemplate.spec.volumes[0]: is of type emptyDir, but of type configMap in the template of --kubernetes-pod-template: choose another name",
+		shardWith(`"securityContext":{"privileged":true,"allowPrivilegeEscalation":false}`):                "requires allowPrivilegeEscalation: true",
 		`{"spec":{"initContainers":[{"name":"other","volumeMounts":[{"name":"data","mountPath":"/x"}]}]}}`: "podTemplate.spec.initContainers[0].image: is missing",
 		`{"spec":{"initContainers":[{"name":"log","volumeMounts":[{"name":"date","mountPath":"/x"}]}]}}`:   "podTemplate.spec.initContainers[0].volumeMounts[0].name: is not a volume",
 	} {

@@ -38,7 +38,7 @@ func TestWhoJobsRunAs(t *testing.T) {
 		{"--mesos http://h:1", 0, needed, ""},
 		{"--mesos http://h:1 --mesos-user nobody", 0, "", ""},
 		{"--mesos http://h:1 --mesos-user root", 1000, needed, ""},
-		{"--mesos http://h:1 --mesos-user root --run-as batch", 1000, "", ""}, // a user of the agents
+		{"--mesos http://h:1 --mesos-user root --run-as batch", 1000, "", ""}, // root on the agents may switch to batch
 		{"--mesos http://h:1 --mesos-user ej --run-as batch", 1000, "executors run as ej, and " + onlyRoot, ""},
 		{"--mesos http://h:1 --mesos-user ej --run-as ej", 1000, "", ""},
 		{"--kubernetes --local", 0, "--kubernetes", ""},
@@ -66,9 +66,9 @@ func TestWhoJobsRunAs(t *testing.T) {
 	}
 }
 
-// TestTheDatabaseIsReadFromAFile: with --db-file the password is not on the command line; with --db there is a
+// TestTheDSNIsReadFromAFile: with --db-file the password is not on the command line; with --db there is a
 // warning if it is.
-func TestTheDatabaseIsReadFromAFile(t *testing.T) {
+func TestTheDSNIsReadFromAFile(t *testing.T) {
 	t.Parallel()
 	const dsn = "me:hush@tcp(h:3306)/history"
 	w := newWorld(t)
@@ -118,6 +118,6 @@ func TestFilesOfSecretsAreHidden(t *testing.T) {
 	slices.Sort(hidden)
 	slices.Sort(named)
 	if len(named) < 8 || !slices.Equal(hidden, named) {
-		t.Errorf("hidden are %q, and flags name %q", hidden, named)
+		t.Errorf("hidden files: %q; files that flags name: %q", hidden, named)
 	}
 }

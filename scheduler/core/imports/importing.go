@@ -14,7 +14,8 @@ import (
 )
 
 // Restore adds an entry below /state/ready, /state/failover or /state/running, and returns false for any other path.
-// An entry without a value only groups the entries of a job. Restore is called while the state of a term is loaded.
+// An entry of failover or running without an item is only the folder of a job's entries. Restore is called while the
+// state of a term is loaded.
 func (im *Imports) Restore(e registry.Entry) bool {
 	for _, dir := range []string{store.PathReady, store.PathFailover, store.PathRunning} {
 		rest, ok := strings.CutPrefix(e.Path, dir+"/")
@@ -28,10 +29,10 @@ func (im *Imports) Restore(e registry.Entry) bool {
 	return false
 }
 
-// Queues turns the entries from Restore into executions. It is called once, while a term loads its state, after all
-// documents are loaded. An entry that cannot be decoded, or whose job cannot run, stays in the registry, with a note
-// of the reason; the next term tries it again.
-func (im *Imports) Queues() {
+// ImportQueues turns the entries from Restore into executions, or passes them to the takeover. It is called once,
+// while a term loads its state, after all documents are loaded. An entry that cannot be decoded, or whose job cannot
+// run, stays in the registry, with a note of the reason; the next term tries it again.
+func (im *Imports) ImportQueues() {
 	entries := im.found
 	im.found = nil
 	lost := map[string][]importEntry{}
@@ -94,7 +95,7 @@ func (im *Imports) importable(job string) error {
 	case j == nil || j.Config() == nil:
 		return fmt.Errorf("there is no job %q", job)
 	case im.st.Config.App(j.Config().AppName) == nil:
-		return errors.New(im.st.Config.InactiveReason(j).String())
+		return errors.New(im.st.Config.AppMissingReason(j.Config().AppName).String())
 	}
 	return nil
 }
@@ -136,8 +137,8 @@ func (im *Imports) importID(job string) string {
 	return job + "@import-" + im.fireTime().Format("20060102T150405.000Z")
 }
 
-// importFailover makes one execution for all lost shards of a job. The other shards of that run ended under the
-// original.
+// importFailover makes one execution for all lost shards of a job. The job's other shards do not run again: they had
+// ended under the original.
 func (im *Imports) importFailover(job string, entries []importEntry, stays map[string]bool) {
 	j := im.st.Config.Job(job)
 	lost, shards := map[int]string{}, j.Config().ShardingTotalCount
@@ -166,7 +167,7 @@ func (im *Imports) importFailover(job string, entries []importEntry, stays map[s
 }
 
 // importRunning passes a running daemon task of the original to the takeover, which waits for its end (rule T8).
-// Without a takeover this scheduler has made the framework id, and no task of the original can exist under it, so the
+// Without a takeover, the framework id is this scheduler's own. No task of the original can exist under it, so the
 // entry is removed.
 func (im *Imports) importRunning(e importEntry) {
 	if !im.st.Subscription.InTakeover() {
