@@ -47,7 +47,7 @@ func TestTooLargeABodyIsAnswered(t *testing.T) {
 			}
 			if _, err := io.WriteString(conn,
 				"POST "+path+" HTTP/1.1\r\nHost: "+address+"\r\n"+c.head+"\r\n\r\n"+c.body); err != nil {
-				t.Fatalf("it was not let send all: %v", err)
+				t.Fatalf("it could not send everything: %v", err)
 			}
 			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {

@@ -143,8 +143,8 @@ func TestALateAnswerCounts(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForALeaderForEver: the leader keeps the leadership and does not answer.
-func TestNobodyWaitsForALeaderForEver(t *testing.T) {
+// TestForwardedRequestTimesOut: the leader keeps the leadership and does not answer.
+func TestForwardedRequestTimesOut(t *testing.T) {
 	t.Parallel()
 	address, _ := frozen(t)
 	here := follower(t, address, api.Options{ForwardTimeout: time.Second})

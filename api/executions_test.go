@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// What the parameters of a list mean, and that one answer reports all wrong ones.
+// The parameters of a list become the filter of the executions, and one answer reports all wrong parameters.
 func TestListsOfExecutions(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -125,7 +125,7 @@ func (b *fakeScheduler) Audits(q search.Audits) []event.Audit {
 	return matching(b.audits, q)
 }
 
-// matching returns the rows that match a question.
+// matching returns the rows that match a query.
 func matching(rows []event.Audit, q search.Audits) []event.Audit {
 	return q.Page(slices.DeleteFunc(slices.Clone(rows), func(a event.Audit) bool { return !q.Matches(&a) }))
 }

@@ -32,9 +32,9 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	}
 }
 
-// A request for a document that cannot be used is answered with the reason instead of 404. A missing document is still
-// answered with 404.
-func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
+// The answer to a request for an app or a job whose document cannot be used has the status 404 as for a missing one,
+// but its message gives the reason.
+func TestD15FaultyDocumentsAreExplained(t *testing.T) {
 	t.Parallel()
 	found := []views.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: views.Why{Reason: "no YAML"}},
 		{Path: "/config/app/ba", Kind: "app", Name: "ba", Why: views.Why{Reason: "no JSON"}}}

@@ -42,9 +42,9 @@ func TestASessionWorksAtAFollower(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderKnowsWhoseJobsAre: a search that a follower answers itself is forwarded to the leader if the
-// caller's grant is for some apps.
-func TestOnlyTheLeaderKnowsWhoseJobsAre(t *testing.T) {
+// TestRestrictedSearchIsForwarded: a follower answers a search of the history itself, but forwards it to the leader if
+// the caller's grant is for some apps, because only the leader knows the apps of jobs.
+func TestRestrictedSearchIsForwarded(t *testing.T) {
 	t.Parallel()
 	shared := &sharedInMemory{}
 	access := realAccess(t, auth.Options{Shared: shared})

@@ -30,9 +30,9 @@ func logIn(t *testing.T, server *httptest.Server, name string) string {
 	return got["accessToken"]
 }
 
-// TestLoginIsTheOriginals: the token is accepted in the original's header and as a bearer token, until its user is
+// TestLoginAsInTheOriginal: the token is accepted in the original's header and as a bearer token, until its user is
 // removed or its login ends.
-func TestLoginIsTheOriginals(t *testing.T) {
+func TestLoginAsInTheOriginal(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
 	user(t, access, "alice", auth.Viewer)
@@ -43,7 +43,7 @@ func TestLoginIsTheOriginals(t *testing.T) {
 	}
 	first, second := logIn(t, server, "alice"), logIn(t, server, "alice")
 	if first == second || status(first) != 200 || status(second) != 200 {
-		t.Error("logins are not taken")
+		t.Error("logins are not accepted")
 	}
 	answer, text := call(t, server, "GET", "/api/session", "", "Access-Token: "+first)
 	if answer.StatusCode != 200 || !strings.HasPrefix(text,
@@ -202,9 +202,9 @@ func (b *lockedBuilder) String() string {
 	return b.Builder.String()
 }
 
-// TestWithoutTheRegistryNobodyIsLetIn: before the first read of the registry, and when the last read is too old, no
-// one is admitted except with the token of --api-token-file.
-func TestWithoutTheRegistryNobodyIsLetIn(t *testing.T) {
+// TestWithoutTheRegistryOnlyTheFileTokenIsAdmitted: before the first read of the registry, and when the last read is
+// too old, no one is admitted except with the token of --api-token-file.
+func TestWithoutTheRegistryOnlyTheFileTokenIsAdmitted(t *testing.T) {
 	t.Parallel()
 	silent := &sharedInMemory{fails: errors.New("no answer from h1:2181")}
 	access, err := auth.New(auth.Options{Shared: silent})

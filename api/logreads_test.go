@@ -87,8 +87,8 @@ func TestPartsOfLogs(t *testing.T) {
 	}
 }
 
-// TestOutputWhoseBeginningWasDropped: it is read from the first byte that is left, wherever that is asked for, and the
-// answer says so. What is dropped before a follower has read it breaks off the answer.
+// TestOutputWhoseBeginningWasDropped: a read of dropped bytes begins at the first byte that is left, and the answer
+// says so. If bytes are dropped before a follower has read them, the answer breaks off.
 func TestOutputWhoseBeginningWasDropped(t *testing.T) {
 	t.Parallel()
 	const dropped = 2 << 20
@@ -233,12 +233,12 @@ func TestHugeOutput(t *testing.T) {
 	leave()
 	server.Close() // waits for the handler
 	if read := huge.bytes.Load(); read > 100<<20 {
-		t.Errorf("%d bytes were read for one who took 1 MiB", read)
+		t.Errorf("%d bytes were read for a client that read 1 MiB", read)
 	}
 }
 
-// TestASearchTakesItsTime: if each page takes a second, the search ends after some pages and says where to continue.
-func TestASearchTakesItsTime(t *testing.T) {
+// TestSlowSearchEndsEarly: if each page takes a second, the search ends after some pages and says where to continue.
+func TestSlowSearchEndsEarly(t *testing.T) {
 	t.Parallel()
 	b, huge := newFakeScheduler(), &hugeFile{size: 1_000_000_000}
 	b.place("t1", false)

@@ -201,10 +201,10 @@ func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 	close(ended)
 }
 
-// TestFollowingWhatWillNeverCome: a client follows a stream before its task begins. If the stream then cannot be read,
-// or is part of the other one, the connection is broken off at once, and the next request gets the reason. Such an
-// error is not retried.
-func TestFollowingWhatWillNeverCome(t *testing.T) {
+// TestFollowEndsIfOutputCannotBeRead: a client follows a stream before its task begins. If the stream then cannot be
+// read, or the cluster merges it into the other one, the server breaks the connection at once instead of retrying, and
+// the next request gets the reason.
+func TestFollowEndsIfOutputCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for code, err := range map[string]error{
 		"one_stream": cluster.ErrOneStream, "log_unreadable": &cluster.Refused{Status: 500, Message: "is a directory"},
@@ -229,8 +229,8 @@ func TestFollowingWhatWillNeverCome(t *testing.T) {
 	}
 }
 
-// TestBrokenOffOutputIsNotTakenForAll: the client can see that the output is incomplete.
-func TestBrokenOffOutputIsNotTakenForAll(t *testing.T) {
+// TestFollowShowsThatOutputIsIncomplete: if the agent fails, the answer does not end as a complete one does.
+func TestFollowShowsThatOutputIsIncomplete(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
 	b.place("t1", true)

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 )
 
-// TestSearchesAreFew: a search is refused while another one of the same caller runs.
-func TestSearchesAreFew(t *testing.T) {
+// TestSecondSearchOfACallerIsRefused: a search is refused while another one of the same caller runs.
+func TestSecondSearchOfACallerIsRefused(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{reads: make(chan struct{})}
 	b.place("t1", false)

@@ -38,7 +38,7 @@ func TestNearestRoute(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(given, " ")
 		if method == "HEAD" || path == "/" {
-			continue // has no text, or is one
+			continue // the answer to HEAD has no body, and / is a page
 		}
 		_, text := call(t, server, method, path, "")
 		_, got, _ := strings.Cut(text, "did you mean ")

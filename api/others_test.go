@@ -84,7 +84,7 @@ func (s *tenants) trigger(job string) string {
 	return s.last.Replies[0].ExecutionID
 }
 
-// offer launches what waits on an agent and returns the tasks by job.
+// offer makes an offer of an agent, and returns the tasks that are launched on it, by job.
 func (s *tenants) offer(agent string, cpus float64) map[string]cluster.TaskLaunch {
 	s.t.Helper()
 	s.offers++

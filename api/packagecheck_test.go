@@ -93,11 +93,11 @@ func TestCheckAPackage(t *testing.T) {
 		}
 	}
 	if last := packages.fetched[len(packages.fetched)-1]; !strings.Contains(last.AppURL, "t0psecret") {
-		t.Errorf("what is stored was checked with %s", last.AppURL)
+		t.Errorf("the stored app was checked with %s", last.AppURL)
 	}
 }
 
-func TestACallerHasOnePackageChecked(t *testing.T) {
+func TestSecondPackageCheckOfACallerIsRefused(t *testing.T) {
 	t.Parallel()
 	packages := &fakePackages{wait: make(chan struct{}), came: make(chan struct{}, 2)}
 	leader := newFakeScheduler()
@@ -124,7 +124,7 @@ func TestACallerHasOnePackageChecked(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoMayPublishHasPackagesChecked(t *testing.T) {
+func TestPackageCheckRequiresThePermissionToPublish(t *testing.T) {
 	t.Parallel()
 	b, packages := newFakeScheduler(), &fakePackages{}
 	b.add("mine-1", "mine_job")

@@ -22,7 +22,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 	}
 	for _, r := range routes {
 		if !r.Complete {
-			t.Errorf("%s %s says not for whom it is: give its row in api/routes.go a rule", r.Method, r.Path)
+			t.Errorf("%s %s does not say who may call it: give its row in api/routes.go a rule", r.Method, r.Path)
 		}
 	}
 	if api.EmptyRuleLetsIn(auth.Principal{Kind: auth.User, Grant: auth.Grant{Role: auth.Admin}}) {
@@ -112,7 +112,7 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 			case r.Who == "everybody":
 			case a.role == auth.NoRole:
 				want = http.StatusUnauthorized
-				// Only admins may set the password of another user.
+			// Any user or token is admitted, but only admins may set the password of another user.
 			case r.Who == "any user or token" && !strings.HasSuffix(r.Path, "/password"):
 			case a.role < r.Needs, strings.HasSuffix(r.Who, "for all apps") && a.apps != nil,
 				strings.HasSuffix(r.Path, "/password") && (a.role < auth.Admin || a.apps != nil):

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// The original's statistics have its form and read the right periods. Where nothing was counted, nothing is invented
-// [D97].
+// The routes of the original's statistics answer in its form and read the right periods. Where nothing was counted,
+// the answer invents nothing [D97].
 func TestStatistics(t *testing.T) {
 	t.Parallel()
 	now := noon.Add(90*time.Minute + 30*time.Second + 250*time.Millisecond) // 13:30:30.25

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// An update may leave stored parameters as they are that a new registration could not have. It is strict about those
-// that it changes.
+// An update may leave stored parameters unchanged even if a registration would refuse them. If it changes them, they
+// must be valid.
 func TestUpdateOfAJobThatWasReadLeniently(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)

@@ -73,7 +73,8 @@ func TestUsersAndTokens(t *testing.T) {
 	headers = alice
 	ok("PUT", "/api/users/bob/password", `{"password":"password of bob"}`, "true") // as an admin
 	logIn(t, server, "bob")
-	refused("PUT", "/api/users/alice/password", `{"password":"another one"}`, 422, "invalid") // but one's own
+	// Admins, too, must send their current password to change it.
+	refused("PUT", "/api/users/alice/password", `{"password":"another one"}`, 422, "invalid")
 	refused("PUT", "/api/users/nobody/password", `{"password":"another one"}`, 404, "user_not_found")
 
 	// One answer reports all violations, and it shows no secret.

@@ -27,8 +27,8 @@ type Options struct {
 	Access interface {
 		Authenticate(token string) (auth.Principal, error)
 	}
-	// State returns whether a login is required: not without users (Empty), with them (Closed), or not known now
-	// (Unknown).
+	// State returns Empty if there are no users, so that no login is required, Closed if one is required, and Unknown
+	// if that is not known now.
 	State func() auth.State
 	// Proofs signs and verifies the headers with which a follower forwards a request. If it is nil, this server does
 	// not sign these headers, and ignores those that it receives.

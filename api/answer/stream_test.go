@@ -26,7 +26,7 @@ func (c *connection) FlushError() error {
 	return nil
 }
 
-// TestAStreamHasADeadlineOnlyWhileItWrites: a client has a limited time for each piece of an answer, and any time
+// TestAStreamHasADeadlineOnlyWhileItWrites: a client has stallTimeout for each piece of an answer, and any time
 // between two pieces. Over HTTP/2 a deadline that passes ends the stream, even when nothing is being written.
 func TestAStreamHasADeadlineOnlyWhileItWrites(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ type Keeper struct {
 
 	// Only Run uses these fields.
 	loaded      contents // the contents in force
-	failedReads int      // the number of failed reads in a row
+	failedLoads int      // the number of reads or checks in a row that have failed
 	loggedFault string   // the last fault in the log
 }
 
@@ -86,13 +86,13 @@ func (k *Keeper) clearFault(log *slog.Logger, message string) {
 	if k.fault.Swap(nil) != nil {
 		log.Info(message, "file", k.files.Cert)
 	}
-	k.failedReads, k.loggedFault = 0, ""
+	k.failedLoads, k.loggedFault = 0, ""
 }
 
-// recordFault records and logs a fault of the files, but not at the first failed read: tools that renew the files
+// recordFault records and logs a fault of the files, but not at the first failure: tools that renew the files
 // write one after the other, and in between the files do not match.
 func (k *Keeper) recordFault(log *slog.Logger, err error) {
-	if k.failedReads++; k.failedReads < 2 {
+	if k.failedLoads++; k.failedLoads < 2 {
 		return
 	}
 	text := err.Error()

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// This file has the entries in the API's description of the parameters for searches of the history and of the audit.
-// Package search lists and parses these parameters.
+// This file describes the parameters of searches of the history and of the audit for the API's description. Package
+// search lists and parses them.
 
 // plainParameter is a parameter that package search parses.
 type plainParameter openapi.Parameter

@@ -34,7 +34,8 @@ func (h *Handlers) taskResults(c *gin.Context, stored History) (any, error) {
 	return orUnreadable(stored.TaskResults(c.Request.Context(), search.Minute, h.Now().Add(-day), time.Time{}))
 }
 
-// taskResultsOf answers with the sum of the results of a period [D97]. The sum lacks results that were not counted.
+// taskResultsOf answers with the sum of the results of a period [D97]. Minutes, hours or days that were not counted
+// are missing from the sum.
 func (h *Handlers) taskResultsOf(c *gin.Context, stored History) (any, error) {
 	now := h.Now().UTC()
 	interval, from, until := search.Day, time.Time{}, time.Time{}

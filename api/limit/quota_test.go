@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestACallerHasOneCostlyRequestAndAllTogetherTwo: a refusal says which of the two limits is reached, and a request
+// TestQuotaOfACallerAndOfAll: a refusal says which of the two limits is reached, and a request
 // that ends frees its place.
-func TestACallerHasOneCostlyRequestAndAllTogetherTwo(t *testing.T) {
+func TestQuotaOfACallerAndOfAll(t *testing.T) {
 	t.Parallel()
 	q := limit.NewQuota("running", "requests of a kind", time.Second)
 	var (

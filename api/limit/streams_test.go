@@ -51,7 +51,7 @@ func TestACallerHasAShareOfTheStreams(t *testing.T) {
 			}
 			leave()
 			if _, err := s.Enter(last, test.most); err != nil {
-				t.Errorf("what has ended makes room: %v", err)
+				t.Errorf("after another stream has ended: %v", err)
 			}
 		})
 	}
