@@ -22,14 +22,14 @@ func TestMessages(t *testing.T) {
 	changed := r.Seal(key)
 	changed.Body = append(changed.Body, ' ')
 	for name, err := range map[string]error{
-		"of another holder":       second(r.Seal(key).OpenRequest(Key(secret, "y"))),
-		"of another scheduler":    second(r.Seal(key).OpenRequest(Key([]byte("other"), "x"))),
-		"changed":                 second(changed.OpenRequest(key)),
-		"without a signature":     second(Message{Holder: "x", Body: r.Seal(key).Body}.OpenRequest(key)),
-		"an answer as a request":  second(a.Seal("x", key).OpenRequest(key)),
-		"a request as an answer":  second(r.Seal(key).OpenAnswer(key)),
-		"an answer with no body":  second(Message{}.OpenAnswer(key)),
-		"an answer for another's": second(a.Seal("y", Key(secret, "y")).OpenAnswer(key)),
+		"of another holder":      second(r.Seal(key).OpenRequest(Key(secret, "y"))),
+		"of another scheduler":   second(r.Seal(key).OpenRequest(Key([]byte("other"), "x"))),
+		"changed":                second(changed.OpenRequest(key)),
+		"without a signature":    second(Message{Holder: "x", Body: r.Seal(key).Body}.OpenRequest(key)),
+		"an answer as a request": second(a.Seal("x", key).OpenRequest(key)),
+		"a request as an answer": second(r.Seal(key).OpenAnswer(key)),
+		"an answer with no body": second(Message{}.OpenAnswer(key)),
+		"an answer for another":  second(a.Seal("y", Key(secret, "y")).OpenAnswer(key)),
 	} {
 		if !errors.Is(err, ErrSignature) {
 			t.Errorf("%s: %v", name, err)

@@ -1,5 +1,5 @@
 // Package mysql connects to a MySQL 8 or MariaDB database: the format of its address, the settings of each session,
-// and the lock that serializes migrations. It knows no tables.
+// and the lock that serializes migrations. It knows no tables except those that migrations need.
 package mysql
 
 import (

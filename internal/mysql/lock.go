@@ -56,8 +56,8 @@ func (l *MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 // HasTable is the query that counts the tables with a name.
 const HasTable = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?"
 
-// beginVersions adds the first row of goose's table if that exists without it. MySQL commits the creation of the table
-// separately, and goose would refuse the table forever if it was interrupted before it added the row.
+// beginVersions adds the first row of goose's table if the table exists without that row. MySQL commits the creation
+// of the table separately, and goose would refuse the table forever if it was interrupted before it added the row.
 func (l *MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	err := conn.QueryRowContext(ctx, HasTable, l.Table).Scan(&tables)

@@ -43,8 +43,8 @@ func MemoryTooSmall(has string, executor, enough int) Reason {
 	return build("memory_too_small", text("memoryMB", has), number("executorMB", executor), number("enoughMB", enough))
 }
 
-// NotNotified says that the notification of a failed execution has not succeeded yet, or, if execution is "", that of
-// something else; why is the handler's error.
+// NotNotified says that the notification of a failed execution was not sent yet; why is the handler's error. If
+// execution is "", the notification is about something other than a failed execution.
 func NotNotified(execution, handler string, tries int, why string) Reason {
 	code := Code("not_notified")
 	if execution == "" {

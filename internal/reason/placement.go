@@ -148,7 +148,7 @@ func ExecutorsSilent(since time.Time) Reason {
 }
 
 // Cordoned says since when and by whom a machine is cordoned, and until when, which may be zero; why is the operator's
-// text. by is "" if nobody had to log in.
+// text. by is "" if no login was required.
 func Cordoned(since, until time.Time, by, why string) Reason {
 	args := []arg{timestamp("since", since), text("by", by), text("why", why)}
 	if !until.IsZero() {

@@ -9,8 +9,8 @@ import (
 
 // A file of words has one line "code: template" per code. In a template, {name} is replaced by an argument,
 // {name?words} by the argument or, without it, the words, and {name|one|many} by one of two forms depending on whether
-// it is 1, with # for the number. A part in [] is left out if an argument in it is missing. A nested reason is
-// replaced by its words.
+// the argument is 1, with # for the number. A part in [] is left out if an argument in it is missing. A nested reason
+// is replaced by its words.
 var (
 	//go:embed en.txt
 	english string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCommitIsTheLinkersElseTheStampedOne(t *testing.T) {
+func TestCommitOf(t *testing.T) {
 	t.Parallel()
 	stamped := func(pairs ...string) *debug.BuildInfo {
 		info := &debug.BuildInfo{}

@@ -15,13 +15,13 @@ var secretTexts = []string{
 	"run --password '«hun ter2»' x", `run --password "«hun\" ter2»" x`, "run --api-key «hunter2»", "run --apiKey=«hunter2»",
 	"run --token «hunter2»;echo", "java -Dspring.datasource.password=«hunter2» -jar a.jar", "java -Ddb.pass=«hunter2» -jar a.jar",
 	`["run","--password","«hunter2»","--host","h"]`, `sh -c "run --password «hunter2»"`, `sh -c 'run --password '\''«hun ter2»'\'' x'`,
-	"run --password=«hunter,2»", "run --password=«hun;ter2»"[:len("run --password=«hun")] + "»;ter2",
+	"run --password=«hunter,2»", "run --password=«hun»;ter2",
 	`run --password=«ab"cd"ef»`, "keytool -storepass «hunter2»", "Run-It -Password «hunter2»", "run /password:«hunter2»",
 	"run --password «******»", "run --auth-token\t«hunter2»", "run --secret \\\n  «hunter2»", "x --oauth2-bearer «hunter2»",
 	// Assignments.
 	"PGPASSWORD=«hunter2» psql -h h", "export DB_PASSWORD='«hun ter2»'", "A=b PASSWORD=«hunter2» cmd", "password=«hunter2»", "host=h password=«hunter2» dbname=x",
 	"Server=h;User Id=me;Password=«hunter2»;Encrypt=yes", "mount -o username=u,password=«hunter2»,vers=3 //h/x /y", "db.password = «hun ter2»", "a=b\ndb.password=«hun ter2»\nc=d",
-	"AccountName=x;AccountKey=«aHVudGVyMg==»;EndpointSuffix=y", "password = «\"»"[:len("password = ")] + `"«hunter2»"`, "my $password = '«hunter2»';", "connect(user='a', password=\"«hunter2»\")",
+	"AccountName=x;AccountKey=«aHVudGVyMg==»;EndpointSuffix=y", `password = "«hunter2»"`, "my $password = '«hunter2»';", "connect(user='a', password=\"«hunter2»\")",
 	"grant_type=x&client_secret=«hunter2»&scope=y", "${DB_PASSWORD:-«hunter2»}", "${db.password:«hunter2»}", "0=password=«hunter2»,1=x=y", "kubectl create secret generic a --from-literal=password=«hunter2»",
 	"password=b'«hunter2»'", "define('DB_PASSWORD', '«hunter2»')", `config["password"] = "«hunter2»"`,
 	// JSON, YAML and other structured texts.

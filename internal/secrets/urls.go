@@ -37,8 +37,8 @@ func urlSecrets(text string) []Span {
 }
 
 // userOf returns the part before the '@' of an address, which is a URL without its scheme. Usually the '@' stands
-// before the path. If it does not, and no port follows the first colon, a password follows it, which contains special
-// characters that are not encoded and ends at the last '@'.
+// before the path. If it does not, and no port follows the first colon, that colon precedes a password with special
+// characters that are not encoded. The password ends at the last '@'.
 func userOf(address string) string {
 	host := address[:lengthUntil(address, "/?#")]
 	at := strings.LastIndexByte(host, '@')

@@ -80,7 +80,7 @@ type Task struct {
 	// KillGraceMillis is the time between SIGTERM and SIGKILL; 0 means DefaultKillGrace.
 	KillGraceMillis int64 `json:"killGraceMillis"`
 	// TimeoutMillis is the time after which the scheduler kills the task. It is 0 for no timeout, for a daemon, and if
-	// the scheduler is older than this field. By it the executor knows that a kill at that time is for the timeout.
+	// the scheduler is older than this field. From it the executor knows that a kill at that time is for the timeout.
 	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
 	// HTTP is set for a job that is an HTTP request. Such a job has neither package nor process.
 	HTTP *HTTP `json:"http,omitempty"`
