@@ -214,8 +214,8 @@ func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 }
 
 // bindEach binds pods one after the other, if they still exist. It does not read the Lease again, so another session
-// may take the Lease meanwhile and delete pods that are not bound yet. A binding without an answer ends the session: it
-// and the bindings after it may happen later, or never.
+// may take the Lease meanwhile and delete pods that are not bound yet. A binding without an answer ends the session:
+// that binding and those after it may happen later, or never.
 func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 	w := s.w
 	if len(made) == 0 {

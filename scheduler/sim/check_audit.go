@@ -31,7 +31,8 @@ type audits struct {
 	marks map[string]string
 	// faulty are the paths of unusable documents.
 	faulty map[string]bool
-	// edits are the rows of external edits that the leader has read. Its next commit must contain them.
+	// edits are the rows of external edits that the leader has read. The commit of its next step must contain them,
+	// unlike the commit of a change of configuration.
 	edits []string
 	// ever are all committed rows by id. unstored are those that have not reached the history yet.
 	unstored, ever map[string]string

@@ -29,7 +29,7 @@ func TestPauseRowsAreComparedWithTheWholeCommit(t *testing.T) {
 		{"a pause, and the job is deleted and registered", false, []string{"job.delete job", "job.register job"}, []string{"job.pause", "job.delete", "job.register"}, `{}`, ""},
 		{"a pause, and the job is disabled and enabled", false, []string{"job.disable job", "job.enable job"}, []string{"job.pause", "job.disable", "job.enable"}, `{}`, ""},
 		{"a paused job is deleted", true, []string{"job.delete job"}, []string{"job.delete"}, "", ""},
-		{"a paused job is deleted, which has its row before", true, nil, nil, "", ""},
+		{"a paused job is deleted, with the row in an earlier commit", true, nil, nil, "", ""},
 		{"a pause without a row", false, nil, nil, `{"paused":true}`, missing},
 		{"the end of one without a row", true, nil, nil, `{}`, missing},
 		{"a row without a pause", false, nil, []string{"job.pause"}, `{}`, missing},

@@ -46,7 +46,7 @@ func (a *audits) configured(writes []registry.Write) (rows []string) {
 	return rows
 }
 
-// drainEnds reports whether a write changes nothing in a machine's mark but whether the machine is drained.
+// drainEnds reports whether a write of a machine's mark changes only the fact that the machine is drained.
 func drainEnds(w *world, wr *registry.Write) bool {
 	var mark, was map[string]any
 	_ = json.Unmarshal(wr.Value, &mark)
@@ -65,7 +65,7 @@ func drainEnds(w *world, wr *registry.Write) bool {
 // effect ends in the same commit.
 func (a *audits) checkOperated(writes []registry.Write, rows []string, pausing map[string][]string) {
 	w, check := a.w, a.w.check
-	left := map[string]int{} // the number of each row without a change so far
+	left := map[string]int{} // how many of each row have no change yet
 	for _, row := range rows {
 		left[row]++
 	}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// cursorMoved checks that all fires up to the cursor were made, or dropped for a reason.
-func (c *checker) cursorMoved(to time.Time, upTo string) {
+// cursorMoved checks that all fires up to the cursor were made, or dropped for a reason. At the cursor's time itself,
+// fires were made only for the jobs up to lastJob, by name.
+func (c *checker) cursorMoved(to time.Time, lastJob string) {
 	w := c.w
 	if to.Before(c.cursor) {
 		c.cursorBack(to)
@@ -19,13 +20,13 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 			j.checkedTo = to
 			continue
 		}
-		upto := to
-		if name > upTo {
-			upto = to.Add(-time.Millisecond) // the cursor may be inside this second
+		end := to
+		if name > lastJob {
+			end = to.Add(-time.Millisecond)
 		}
 		// Fires that are too old are missed, not late (rule F3).
 		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.MaxLateness+10*time.Second))
-		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
+		for at := j.schedule.Next(from); !at.IsZero() && !at.After(end); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
 			switch {
 			case c.ever[id], w.inLeap(at), c.madeUpAt(name, at):
@@ -37,7 +38,7 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 					name, j.since, at, j.checkedTo, to, wall)
 			}
 		}
-		j.checkedTo = latest(j.checkedTo, upto)
+		j.checkedTo = latest(j.checkedTo, end)
 	}
 }
 

@@ -31,11 +31,11 @@ type jobViews struct {
 	whole, own string
 }
 
-// viewsInterval is the number of worlds of which one has its views compared, because comparing takes longer than
-// everything else.
+// viewsInterval is the number of worlds per world whose views are compared. Comparing them in every world would take
+// longer than everything else.
 const viewsInterval = 64
 
-// checkChanged compares the views before the steps of a turn with those after them. Each difference must be named in
+// checkChanged compares the views before a call of Ready with those after its steps. Each difference must be named in
 // the Changed of a step. If a step says that everything has changed, only the parts that are not shared are compared.
 func (c *checker) checkChanged(l *leader, effects []term.Effect) {
 	if c.w.cfg.Seed%viewsInterval != 0 {

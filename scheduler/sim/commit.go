@@ -57,7 +57,7 @@ func (l *leader) commit(c term.Commit) {
 			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(l.write(c)) })
 		case w.roll(CommitUnknownDone):
 			err := l.write(c)
-			// When the commit is repeated, the conflict shows our own term and number: it had happened.
+			// The repeated commit conflicts with the first one, which shows that the first one has happened.
 			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(err) })
 		case w.roll(CommitLostWithTerm):
 			if w.rng.IntN(2) == 0 {
@@ -114,7 +114,7 @@ func (l *leader) committed(c term.Commit, err error) {
 	}
 	if err == nil && !c.Change {
 		w.check.afterDecision(l)
-		w.check.checkMarks(l) // its core waits for this answer, so that it has nothing that is not stored
+		w.check.checkMarks(l) // the core waits for this answer, so all its marks are stored
 	}
 	l.input(func(m *term.Machine) {
 		l.out.deciding, l.out.committing = false, false

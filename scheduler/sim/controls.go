@@ -43,7 +43,8 @@ func (u *users) pauseJob(name string, paused bool) {
 	l.request(operator.PauseRequested{Job: name, Paused: paused, Actor: byUser}, nil)
 }
 
-// setLimits gives some jobs a timeout, a retry backoff, a kill grace and an allowed silence of their own.
+// setLimits gives some jobs a timeout, a retry backoff or a kill grace. UnreachableSeconds is the same for all jobs of
+// a world.
 func (u *users) setLimits(cfg *jobs.Config) {
 	w := u.w
 	if w.rng.IntN(3) == 0 {

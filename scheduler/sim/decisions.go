@@ -157,24 +157,26 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 		}
 		v.away[e.TaskID] = e.State == cluster.Unknown ||
 			e.State == cluster.Unreachable && (e.KillStored || c.w.api == nil)
-		removed := e.State == cluster.Gone && e.Reason == cluster.ReasonAgentRemoved // no agent is back under that id
+		removed := e.State == cluster.Gone && e.Reason == cluster.ReasonAgentRemoved // no agent returns with that id
 		if e.State == cluster.Unreachable || removed {
 			delete(v.back, e.AgentID)
 		}
 		if l.term == c.w.store.term {
 			c.recordStaged(e)
 		}
-		// The knowledge of a deposed leader does not count, nor the memory of a master that calls a task alive whose
-		// executor is silent.
+		// Updates to a deposed leader do not count. If the executor of a task is silent, a master that reports the
+		// task as alive only remembers it, so that does not count either.
 		alive := e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		remembered := alive && c.silentOrphans[e.TaskID] != "" && e.Source == cluster.FromMaster
 		kept := c.orphans[e.TaskID] != "" && !slices.Contains(v.forgotten, e.TaskID)
 		if kept && l.term == c.w.store.term && !remembered {
 			c.alive[e.TaskID] = alive
 		}
+		// The core asks about an agent with the id of an invented task (agents.Set.Ask). This answer means that the
+		// agent is away.
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone &&
 			!strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
-			for orphan, agent := range c.orphans { // orphans of a removed framework, whose agent is away
+			for orphan, agent := range c.orphans { // orphans of a removed framework
 				if agent == e.AgentID {
 					v.away[orphan] = true
 					delete(v.back, agent)
@@ -294,7 +296,7 @@ func (c *checker) checkEndCommitted(u cluster.Update) {
 	}
 }
 
-// recordCall checks a launch that leaves, and records its executors.
+// recordCall checks a launch that is sent, and records its executors.
 func (c *checker) recordCall(l *leader, call step.Call) {
 	if a, ok := call.(step.CallLaunch); ok {
 		for _, t := range a.Launch.Tasks {

@@ -105,8 +105,8 @@ func (s *apiServer) deletePod(p *simPod) {
 	s.delete(cluster.Kill{TaskID: p.task, AgentID: p.node, Grace: s.w.opt.KillGrace})
 }
 
-// forceDelete removes a pod whatever its kubelet reports: on the word of an operator that it has ended, or of the node
-// controller after its node was deleted.
+// forceDelete removes a pod without waiting for its kubelet, as an operator does who says that the pod has ended, or
+// the node controller after the pod's node was deleted.
 func (s *apiServer) forceDelete(p *simPod) {
 	p.gone = true
 	s.setStatus(p, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster,

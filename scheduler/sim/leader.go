@@ -24,7 +24,7 @@ type leader struct {
 	core    *core.Core
 	machine *term.Machine
 
-	planned bool // a turn is planned
+	planned bool // a call of drive is planned
 	wakeNo  int  // of the last planned wake, which replaces earlier ones
 	dead    bool
 	paused  bool
@@ -133,7 +133,7 @@ func (l *leader) request(request core.Event, answered func(core.Reply)) {
 	})
 }
 
-// scheduleDrive schedules the machine's next turn, which takes all inputs that arrive by then.
+// scheduleDrive schedules the next call of drive, which handles all inputs that arrive by then.
 func (l *leader) scheduleDrive() {
 	if !l.planned {
 		l.planned = true

@@ -139,7 +139,7 @@ func (c *checker) madeUpAt(job string, at time.Time) bool {
 		slices.ContainsFunc(spans, func(s cursor.Span) bool { return s.Contains(at) })
 }
 
-// loadedWithBug changes what a leader loads as a core with a bug would have written it.
+// loadedWithBug returns what a leader loads after a core with the bug has written it.
 func loadedWithBug(bug Bug, entries []registry.Entry) []registry.Entry {
 	if bug != ForgetsMadeFires && bug != GoesBackTooFar {
 		return entries

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// free returns the room on a node that other users and the requests of its pods, bound or not, leave.
+// free returns the room that is left on a node. All pods count with their requests, bound or not, until they end.
 func (s *apiServer) free(n *node) resources.Amount {
 	free := n.a.total.Minus(n.other)
 	for _, p := range s.pods {

@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// notify sends a notification of a leader. Once it has left, it arrives or is lost, whatever happens to the leader.
+// notify sends a notification of a leader. Whether it arrives does not depend on what happens to the leader
+// afterwards.
 func (l *leader) notify(n notifications.Notification) {
 	w := l.w
 	w.check.checkAddress(l, n)
@@ -92,9 +93,9 @@ func (c *checker) notificationRemoved(job string) {
 	delete(c.untold, job)
 }
 
-// checkNotification checks a notification that leaves, and returns the failures that it reports, which are the oldest.
-// Its step may have found further failures after it had made the notification. They are counted in the record that was
-// written with it, and reported by the next notification.
+// checkNotification checks a notification that is sent, and returns the failures that it reports, which are the
+// oldest. The step that made the notification may have found further failures after that. They are counted in the
+// record that the step has written, and the next notification reports them.
 func (c *checker) checkNotification(l *leader, n notifications.Other) []string {
 	w, job := c.w, n.Job
 	if l.out.telling[job] {

@@ -26,7 +26,7 @@ func TestFailuresAreReportedOrCounted(t *testing.T) {
 		{"one that came after the message is counted", []string{"a", "b"}, 0, 1, []string{"a"}, false},
 		{"one is lost", []string{"a", "b"}, 0, 0, []string{"a"}, true},
 		{"one of three is lost", []string{"a", "b", "c"}, 0, 1, []string{"a"}, true},
-		{"people were told, and nobody knows", nil, 1, 1, nil, false},
+		{"people were notified, but the answer was lost", nil, 1, 1, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

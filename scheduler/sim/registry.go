@@ -116,7 +116,7 @@ func (s *store) put(path string, value []byte) {
 	s.entries[path] = registry.Entry{Path: path, Value: value, Version: version}
 }
 
-// list returns all entries below the paths, in the order of these, and sorted below each path.
+// list returns all entries below the paths: path by path, and sorted below each path.
 func (s *store) list(paths ...string) []registry.Entry {
 	var out []registry.Entry
 	for _, path := range paths {

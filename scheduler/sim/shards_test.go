@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAPartIsReadAsJSONHasIt(t *testing.T) {
+func TestShardReaderAgreesWithEncodingJSON(t *testing.T) {
 	t.Parallel()
 	r := shardReader{}
 	for _, text := range []string{

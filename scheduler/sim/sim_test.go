@@ -52,8 +52,8 @@ var scarce = map[Fault]bool{MachineFlaps: true, LateProcess: true, ExecutorGoneA
 	EndedWhileFetching: true, GivenUpInSilence: true, HeardAfterGivenUp: true, AttemptTakenBack: true,
 	MachineDead: true, MachineDrained: true, TaskDrained: true, LeaseOfDeposed: true}
 
-// TestTheChecksFindWrongOrders: worlds fail with a shell that does its steps in a wrong order, so the checks depend on
-// the order.
+// TestTheChecksFindWrongOrders: some worlds fail if the shell does its steps in a wrong order, which shows that the
+// checks find it.
 func TestTheChecksFindWrongOrders(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

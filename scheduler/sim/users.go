@@ -277,7 +277,8 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 	})
 }
 
-// triggerUntilAccepted repeats the request with the same key until it is answered.
+// triggerUntilAccepted repeats the request with the same key, at most tries times, until it is answered. Sometimes it
+// also repeats an answered request.
 func (u *users) triggerUntilAccepted(job, key string, tries int) {
 	answered := false
 	u.trigger(job, key, func(r core.Reply) {
