@@ -19,10 +19,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// commands are the commands of the scenarios. The ok of an answer may be a name of failures instead, with which
+// commands are the commands of the scenarios. An answer may have the name of one of failures in place of ok: then
 // nothing was done.
 //
-//	begin                                     the first turn, and app my_app with job my_job
+//	begin                                     the first round, and app my_app with job my_job
 //	app NAME, job NAME shards=, disable JOB   requests, which are numbered
 //	trigger JOB, drain                        further requests
 //	offer AGENT, update TASK STATE, session breaks
@@ -31,7 +31,7 @@ import (
 //	edit job NAME parameter=, changed PATH    an external edit; the registry reports a path
 //	hold commits|reads|calls                  they wait for an answer by command
 //	answer commit|read ok, answer call N ok   answers a held effect
-//	together A / B                            inputs A and B come before the machine's next turn
+//	together A / B                            inputs A and B come before the next Ready
 //	term ends, stop, wait DURATION, done
 func commands() map[string]func(*scene, *scenario.Words) {
 	return map[string]func(*scene, *scenario.Words){

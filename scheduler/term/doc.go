@@ -27,7 +27,8 @@
 //  3. ACCEPT, KILL, SHUTDOWN, RECONCILE, ACKNOWLEDGE, DECLINE, REVIVE, SUPPRESS leave. Crash before or between: a
 //     launch that did not leave is found by reconciliation, which answers GONE, and the shard is launched again because
 //     it never began (E1). Kills and shutdowns are state and are sent again (K1, X2), updates come again (S3), and all
-//     offers are forgotten with the next subscription (T6). Nothing leaves any more once the term is known to have ended: waiting calls are dropped.
+//     offers are forgotten with the next subscription (T6). Once the term is known to have ended, waiting calls are
+//     dropped.
 //  4. People are notified of failures (rule N1). Crash before or meanwhile: the next leader notifies them, perhaps
 //     a second time.
 //  5. Requesters are answered. Crash before: their connections break, and an Idempotency-Key makes it safe to repeat
@@ -36,12 +37,12 @@
 // # Why two leaders do no harm
 //
 // A leader does not know that another one has begun. It may have been frozen, or cut off from the registry, and go on
-// with what it was doing. Nothing prevents that, so nothing relies on it:
+// with what it was doing. Nothing prevents that, so no rule relies on a deposed leader to stop:
 //
 //   - Every commit is conditional on the term, so a deposed leader can store nothing. The order above
 //     puts the commit first, so what is not stored has no effect either.
-//   - A call that left while it still led may arrive late. The master and the API server take calls of one subscription only, and the
-//     next leader subscribes before it decides anything about tasks.
+//   - A call that a leader sent before it was deposed may arrive late. The master and the API server accept the calls
+//     of one subscription only, and the next leader subscribes before it decides anything about tasks.
 //   - An answer to a lease request is no call to the cluster. It leaves after a read of the registry, begun after the
 //     request arrived, has confirmed the term (rule K5).
 //

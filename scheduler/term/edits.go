@@ -67,7 +67,7 @@ func (f *externalEdits) next(now time.Duration) []string {
 	return paths
 }
 
-// retry adds paths that could not be read again, and returns the delay before their next try.
+// retry schedules another read of paths that could not be read, and returns the delay before it.
 func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
 	tries := 0
 	for _, path := range paths {

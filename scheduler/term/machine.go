@@ -171,8 +171,8 @@ func (m *Machine) Ready() []Effect {
 // isWaiting reports whether a commit or a read is under way.
 func (m *Machine) isWaiting() bool { return m.onCommitted != nil || m.onRead != nil }
 
-// Steps reports whether the next Ready may step the core. Before that call the driver must make sure that nobody reads
-// the core, until it is no longer Uncommitted.
+// Steps reports whether the next Ready may step the core. If so, the driver must stop all reads of the core before
+// that call, until the core is no longer Uncommitted.
 func (m *Machine) Steps() bool {
 	return m.answered != nil || !m.isWaiting() && !m.ended && (m.inRound > 0 || m.roundIsDue())
 }

@@ -96,7 +96,7 @@ func (s *scene) say(format string, args ...any) {
 
 func (s *scene) tick() { s.machine.Tick(clock.Now{Wall: epoch.Add(s.now), Elapsed: s.now}) }
 
-// run lets time pass, with the turns that the machine requests.
+// run lets time pass, and calls Ready whenever the machine requests it.
 func (s *scene) run(d time.Duration) {
 	for end := s.now + d; ; {
 		s.tick()
