@@ -75,7 +75,7 @@ const (
 	maxMessage = 200
 )
 
-// problems returns all problems in a scope, the worst first. All that are shown, at most MaxProblems, have messages.
+// problems returns all problems in a scope, the worst first. The first MaxProblems, which are shown, have messages.
 func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now time.Time) ([]Problem, error) {
 	var found []Problem
 	for i := range f.Problems {
@@ -157,7 +157,7 @@ func (r *row) problems(all []Problem, now int64) []Problem {
 	return all
 }
 
-// explain adds the missing messages of problems, which are all of jobs. It reads the core once for all of them.
+// explain adds the missing messages. Only problems of jobs can lack one. It reads the core once for all of them.
 func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 	var names []string
 	for i := range shown {

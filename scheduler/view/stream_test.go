@@ -76,7 +76,7 @@ func TestStreamsMerge(t *testing.T) {
 			e, ok = some.Take()
 			if !ok || !slices.Equal(e.Jobs, []string{"two"}) || len(e.Executions) != 1 ||
 				!slices.Equal(e.Apps, []string{"b"}) || e.Cluster || e.All {
-				t.Errorf("who sees one app gets %+v %v", e, ok)
+				t.Errorf("a reader of one app gets %+v %v", e, ok)
 			}
 			if e, ok := some.Take(); ok {
 				t.Errorf("twice: %+v", e)
@@ -135,7 +135,7 @@ func TestMovedJobsAreNamedAfterAReadThatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e, _ := some.Take(); !e.All {
-		t.Errorf("who saw all 201 jobs gets %d", len(e.Jobs))
+		t.Errorf("a reader of all 201 jobs gets %d names", len(e.Jobs))
 	}
 }
 
@@ -156,7 +156,7 @@ func TestSlowReadersTakeNoMemory(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 		if e, ok := some.Take(); ok {
-			t.Errorf("what others have done is told: %+v", e)
+			t.Errorf("a reader of another app gets: %+v", e)
 		}
 		cfg := aJob("job000", "a")
 		s.step(config.JobChanged{Name: "job000", Config: &cfg})
@@ -178,7 +178,7 @@ func TestStreamsEndWithTheTerm(t *testing.T) {
 	})
 }
 
-func TestNoteWaitsForNobody(t *testing.T) {
+func TestNoteDoesNotWait(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("one", "a"))
 	s.mu.Lock() // no read succeeds

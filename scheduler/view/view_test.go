@@ -219,7 +219,7 @@ func TestPageFilters(t *testing.T) {
 		}
 	}
 	if got := namesOf(s.pageFor(of("reports"), view.Query{})); got != "Zebra by-hand" {
-		t.Errorf("of the apps that somebody sees: %q", got)
+		t.Errorf("with a scope of one app: %q", got)
 	}
 	p := s.page(view.Query{States: []string{"READY"}})
 	if want := map[string]int{"READY": 2, "ON_TRIGGER": 1, "NEVER": 1}; fmt.Sprint(p.ByState) != fmt.Sprint(want) ||
@@ -336,8 +336,8 @@ func TestASummaryTellsHowLargeDocumentsAre(t *testing.T) {
 	}
 }
 
-// TestSummariesShareReads: with many readers during changes, not each reader makes the core iterate over everything
-// that runs.
+// TestSummariesShareReads: when the core changes often, not every call of Summary makes the core iterate over all
+// running executions.
 func TestSummariesShareReads(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
@@ -358,12 +358,12 @@ func TestSummariesShareReads(t *testing.T) {
 		s.step(config.AppChanged{Name: "a", Config: &cfg, Disabled: true})
 		depth()
 	}
-	if n := s.reads - before; n != 10 { // one for each changed row; what else a summary has is read later
+	if n := s.reads - before; n != 10 { // one for each changed row; the rest of a summary is read later
 		t.Errorf("%d reads", n)
 	}
 	o, err := s.Overview(t.Context(), explain.All(), s.now)
 	if err != nil || o.Summary.Queues[0].Depth != 0 {
-		t.Errorf("who asks for an overview gets %+v, %v", o.Summary.Queues, err)
+		t.Errorf("an overview has %+v, %v", o.Summary.Queues, err)
 	}
 	s.now = s.now.Add(time.Second)
 	if n := depth(); n != 0 {
