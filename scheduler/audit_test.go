@@ -68,7 +68,7 @@ func TestA1RowsSayWhoAsked(t *testing.T) {
 		}
 		if rows, err = see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{Limit: 100}); err != nil ||
 			len(rows) != len(want)+2 {
-			t.Errorf("%d rows, %v: what nobody is named for has rows, too", len(rows), err)
+			t.Errorf("%d rows, %v: changes without a requester have rows, too", len(rows), err)
 		}
 	})
 }
@@ -160,7 +160,7 @@ func TestA1RowsOfTheOutboxAreMovedOnce(t *testing.T) {
 		for _, id := range []string{"one", "two"} {
 			if rows, _ := see(t.Context(), s.Scheduler, explain.Reader.Audits,
 				search.Audits{TargetName: id, Limit: 10}); len(rows) != 1 {
-				t.Errorf("%s stands %d times", id, len(rows))
+				t.Errorf("%s is there %d times", id, len(rows))
 			}
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestTheClusterIsShown: agents are named, and read while the scheduler leads.
+// TestTheClusterIsShown: readers of a leading scheduler get the names of the agents, the cluster, and one agent.
 func TestTheClusterIsShown(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		runToEnd(t, s.Scheduler)

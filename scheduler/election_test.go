@@ -73,7 +73,7 @@ func TestItStandsForElectionAgainAfterItsTerm(t *testing.T) {
 	})
 }
 
-func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
+func TestOnlyAnUnusableRegistryEndsStand(t *testing.T) {
 	t.Parallel()
 	fails := []error{errors.New("no connection"), errors.New("no connection yet"),
 		fmt.Errorf("%w: no permission", registry.ErrUnusable)}
@@ -90,7 +90,7 @@ func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
 	})
 }
 
-func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
+func TestTermsThatEndAtOnceBackOff(t *testing.T) {
 	t.Parallel()
 	standing(t, func(s *stage) {
 		s.registry.onCommit = func([]registry.Write) error { return errors.New("ZooKeeper denies permission") }
@@ -111,21 +111,21 @@ func TestALeaderWithoutACluster(t *testing.T) {
 	away := errors.New("connection refused")
 	always := func(err error) func(time.Duration) error { return func(time.Duration) error { return err } }
 	for name, c := range map[string]struct {
-		most    time.Duration // RefusedTimeout
+		timeout time.Duration // RefusedTimeout
 		standby bool
 		err     func(since time.Duration) error // of an attempt to subscribe
 		// ends, if not 0, is when the leader abdicates, within 20 seconds; permanently if refused is set.
 		ends    time.Duration
 		refused bool
 	}{
-		"only refused": {most: time.Minute, err: always(fmt.Errorf("subscribe: %w", refuses)), ends: time.Minute, refused: true},
-		"refused, healed within it": {most: time.Minute, err: func(d time.Duration) error {
+		"only refused": {timeout: time.Minute, err: always(fmt.Errorf("subscribe: %w", refuses)), ends: time.Minute, refused: true},
+		"refused, accepted in time": {timeout: time.Minute, err: func(d time.Duration) error {
 			if d > 50*time.Second {
 				return nil
 			}
 			return refuses
 		}},
-		"refused, not there at times": {most: time.Minute, err: func(d time.Duration) error {
+		"refused, at times away": {timeout: time.Minute, err: func(d time.Duration) error {
 			switch {
 			case d > 100*time.Second:
 				return nil
@@ -134,8 +134,8 @@ func TestALeaderWithoutACluster(t *testing.T) {
 			}
 			return refuses
 		}},
-		"not ready":             {most: time.Minute, err: always(&cluster.Refused{Status: 503, Message: "recovering"})},
-		"refused, and may be":   {err: always(refuses)},
+		"not ready":             {timeout: time.Minute, err: always(&cluster.Refused{Status: 503, Message: "recovering"})},
+		"refused, no timeout":   {err: always(refuses)},
 		"away, with a standby":  {standby: true, err: always(away), ends: 3 * time.Minute},
 		"away, with no standby": {err: always(away)},
 		"away, back in time": {standby: true, err: func(d time.Duration) error {
@@ -150,7 +150,7 @@ func TestALeaderWithoutACluster(t *testing.T) {
 			var began time.Time
 			standing(t, func(s *stage) {
 				began = time.Now()
-				s.opt.RefusedTimeout, s.registry.standby = c.most, c.standby
+				s.opt.RefusedTimeout, s.registry.standby = c.timeout, c.standby
 				s.cluster.onSubscribe = func() error { return c.err(time.Since(began)) }
 			}, func(t *testing.T, s *stage) {
 				if c.ends == 0 {

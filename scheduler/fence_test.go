@@ -94,7 +94,7 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 					t.Errorf("ended with %v", err)
 				}
 				if len(left) > 0 {
-					t.Errorf("after the end of the term there left %q", left)
+					t.Errorf("calls were sent after the end of the term: %q", left)
 				}
 			})
 		})

@@ -20,7 +20,7 @@ type stateGate struct{ sem *semaphore.Weighted }
 // readers at once.
 const wholeGate = 1 << 30
 
-// readTimeout is how long a reader waits for the loop. If a commit takes longer, the registry does not answer.
+// readTimeout is how long a reader waits for the loop. A commit takes longer only if the registry does not answer.
 const readTimeout = 5 * time.Second
 
 func newStateGate() stateGate { return stateGate{semaphore.NewWeighted(wholeGate)} }

@@ -27,7 +27,7 @@ type History interface {
 }
 
 // record starts to put a batch on disk, concurrently with its commit. The caller calls finish with the outcome of the
-// commit; it waits until the batch is on disk.
+// commit; finish waits until the batch is on disk.
 func (r *termRunner) record(b event.Batch) (finish func(error)) {
 	if b.Number == 0 {
 		return func(error) {}

@@ -95,8 +95,8 @@ func TestBatchOfAFailedCommit(t *testing.T) {
 		err     error
 		settles int
 	}{
-		"it never happened": {registry.ErrTermEnded, 1},
-		"nobody knows":      {errors.Join(registry.ErrTermEnded, registry.ErrOutcomeUnknown), 0},
+		"it never happened":      {registry.ErrTermEnded, 1},
+		"the outcome is unknown": {errors.Join(registry.ErrTermEnded, registry.ErrOutcomeUnknown), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h *scriptedHistory
@@ -115,7 +115,7 @@ func TestBatchOfAFailedCommit(t *testing.T) {
 					t.Errorf("settled %d times, want %d:\n%s", n, c.settles, strings.Join(s.diary.all(), "\n"))
 				}
 				if s.diary.count("lead false") != 1 {
-					t.Error("the history was not told that this process leads no more")
+					t.Error("the history was not told that this process no longer leads")
 				}
 			})
 		})

@@ -73,8 +73,8 @@ func (r *termRunner) renewLeases(ctx context.Context, m lease.Message) (lease.Me
 }
 
 // leaseKey returns the key of a holder. Signatures are checked with it outside of the core, so that forged requests
-// don't reach the core. The core is asked for the secret until there is one, from the first exclusive task on; then
-// the secret is kept here.
+// don't reach the core. The core has a secret from the first exclusive task on. leaseKey asks the core until then,
+// and keeps the secret.
 func (r *termRunner) leaseKey(ctx context.Context, holder string) (string, error) {
 	secret := r.leaseSecret.Load()
 	if secret == nil {

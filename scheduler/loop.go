@@ -37,7 +37,7 @@ type termRunner struct {
 	drained chan struct{} // closed when nothing is left on the cluster after Drain
 
 	confirmer   *confirmer             // for the answers to requests for leases
-	leaseSecret atomic.Pointer[[]byte] // once it is known: it stays the same
+	leaseSecret atomic.Pointer[[]byte] // nil until it is known; constant after that
 
 	askMu sync.Mutex
 	token uint64                     // of the last request

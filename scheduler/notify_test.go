@@ -92,9 +92,9 @@ func failOf(t *testing.T, s *stage, app, name string) {
 	})
 }
 
-// TestASlowMessageHoldsUpNobodyElses (N2): few messages of an app are under way at once, one of each job, and none
+// TestSlowMessageDelaysNoOtherApp (N2): few messages of an app are under way at once, one of each job, and none
 // waits for those of another app.
-func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
+func TestSlowMessageDelaysNoOtherApp(t *testing.T) {
 	p := newPeople()
 	p.answer = func(ctx context.Context, job string) error {
 		if strings.HasPrefix(job, "bad_slow") {

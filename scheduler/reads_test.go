@@ -24,8 +24,7 @@ func (l *slow) set(s *stage) {
 }
 
 // TestReadersLeaveASilentRegistry: while a commit is unanswered, the state is unknown. A reader gets an error that
-// says so instead of waiting as long as a disk hangs, while the process answers at once what it knows by itself; the
-// log reports it to the operator.
+// says so instead of waiting for the commit. Stats and Health still answer at once, and the log names the commit.
 func TestReadersLeaveASilentRegistry(t *testing.T) {
 	var commits slow
 	leading(t, commits.set, func(t *testing.T, s *stage) {
@@ -76,9 +75,9 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsAtTheEndOfATermIsTold: a request is answered with the result of a slow commit; a request that no step
+// TestRequestsAtTheEndOfATerm: a request is answered with the result of a slow commit; a request that no step
 // has seen is answered as certainly not done.
-func TestWhoWaitsAtTheEndOfATermIsTold(t *testing.T) {
+func TestRequestsAtTheEndOfATerm(t *testing.T) {
 	var commits slow
 	leading(t, commits.set, func(t *testing.T, s *stage) {
 		commits.Store(int64(time.Second))
@@ -92,10 +91,10 @@ func TestWhoWaitsAtTheEndOfATermIsTold(t *testing.T) {
 		}
 		s.stop()
 		if err := <-answers[0]; err != nil {
-			t.Errorf("what was under way: %v", err)
+			t.Errorf("the request under way: %v", err)
 		}
 		if e := refused(<-answers[1]); e == nil || e.Kind != problem.Unavailable {
-			t.Errorf("what waited: %v", e)
+			t.Errorf("the waiting request: %v", e)
 		}
 	})
 }

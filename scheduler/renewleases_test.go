@@ -93,7 +93,7 @@ func TestAStandbyGivesNoLease(t *testing.T) {
 	})
 }
 
-// givesLeases prepares a scheduler that tells executors where they ask, and tasks that run without end.
+// givesLeases makes the scheduler tell executors where to request leases, and makes tasks run without end.
 func givesLeases(s *stage) {
 	s.cluster.holds = true
 	s.opt.Core.LeaseURLs = []string{"http://me:2"}

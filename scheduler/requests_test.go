@@ -109,7 +109,7 @@ func TestT4ConflictsAreAnsweredAndEndNoTerm(t *testing.T) {
 		no := errors.New("no")
 		if _, err := s.UpdateJob(t.Context(), explain.All(), "my_job",
 			func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
-			t.Errorf("%v, want what the change said", err)
+			t.Errorf("%v, want the error of the change", err)
 		}
 		a, err := see(t.Context(), s.Scheduler, explain.Reader.App, "my_app")
 		if err != nil {
@@ -132,7 +132,7 @@ func describe(text string) func(jobs.Config) (jobs.Config, error) {
 	}
 }
 
-// TestT4UpdatesAtTheSameTimeAllHold: each update is made from the document that the one before has left, in any order.
+// TestT4UpdatesAtTheSameTimeAllHold: concurrent updates are applied one after the other, and none is lost.
 func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		const users = 20
@@ -226,9 +226,9 @@ func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
 	})
 }
 
-// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm: a client is not asked to repeat a change that was made, although
+// TestCommittedRequestsAreAnsweredAtTheEndOfTheTerm: a client is not asked to repeat a change that was made, although
 // the leader abdicates at some point while the request is under way.
-func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
+func TestCommittedRequestsAreAnsweredAtTheEndOfTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		point   string

@@ -26,8 +26,8 @@ func (r *termRunner) showUnplaced(ctx context.Context, demander cluster.Demander
 	showUnplaced(ctx, find, demander, r.s.opt.Logger)
 }
 
-// showUnplaced shows the shards that every check has found for minUnplacedTime. It shows nothing before any shard could
-// have been found for that long. Until then the session still shows the shards that an earlier session has set.
+// showUnplaced shows the shards that every check has found for minUnplacedTime. It makes no call before a shard can
+// have been found for that long, so that until then the shards of an earlier session stay shown.
 func showUnplaced(ctx context.Context, find func() ([]cluster.Unplaced, error), demander cluster.Demander,
 	log *slog.Logger) {
 	type key struct {

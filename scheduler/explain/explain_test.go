@@ -67,22 +67,22 @@ func kindOf(err error) problem.Kind {
 	return 0
 }
 
-// TestNobodyReads: the zero Scope covers nothing, and gets no Reader.
-func TestNobodyReads(t *testing.T) {
+// TestTheZeroScopeReadsNothing: the zero Scope covers nothing, and gets no Reader.
+func TestTheZeroScopeReadsNothing(t *testing.T) {
 	t.Parallel()
-	var nobody explain.Scope
-	if _, err := explain.NewReader(coreOfTwo(t).Views(), nobody); !errors.Is(err, explain.ErrNotAuthenticated) {
+	var zero explain.Scope
+	if _, err := explain.NewReader(coreOfTwo(t).Views(), zero); !errors.Is(err, explain.ErrNotAuthenticated) {
 		t.Error(err)
 	}
-	if nobody.Covers("mine") || nobody.IsAll() || !errors.Is(nobody.MayPublish("mine"), explain.ErrNotAuthenticated) ||
-		!errors.Is(nobody.RequireAll(), explain.ErrNotAuthenticated) {
-		t.Error("nobody may do something")
+	if zero.Covers("mine") || zero.IsAll() || !errors.Is(zero.MayPublish("mine"), explain.ErrNotAuthenticated) ||
+		!errors.Is(zero.RequireAll(), explain.ErrNotAuthenticated) {
+		t.Error("the zero Scope permits something")
 	}
 }
 
-// TestWhatBelongsToNoAppIsForAll: data of the whole cluster, and rows of users, require a scope of all apps. With a
+// TestDataOfNoAppRequiresAllApps: data of the whole cluster, and rows of users, require a scope of all apps. With a
 // scope of some apps, a request for one of their jobs returns the rows of these apps.
-func TestWhatBelongsToNoAppIsForAll(t *testing.T) {
+func TestDataOfNoAppRequiresAllApps(t *testing.T) {
 	t.Parallel()
 	c := coreOfTwo(t)
 	audits := func(r explain.Reader, q search.Audits) (string, error) {
@@ -160,12 +160,12 @@ func TestAnUpdateStaysInTheScope(t *testing.T) {
 	}
 	_, asRead := all.Job("none")
 	if _, err := all.JobToUpdate("none"); kindOf(err) != problem.NotFound || err.Error() == asRead.Error() {
-		t.Errorf("an update of no job: %v, which a read says", err)
+		t.Errorf("an update of an unknown job has the error of a read: %v", err)
 	}
 }
 
-// TestAListIsAsLongAsItIsAskedFor: newer entries outside of the scope take no place in a limited list.
-func TestAListIsAsLongAsItIsAskedFor(t *testing.T) {
+// TestTheLimitCountsOnlyTheScope: newer entries outside of the scope take no place in a limited list.
+func TestTheLimitCountsOnlyTheScope(t *testing.T) {
 	t.Parallel()
 	c := coreOfTwo(t)
 	for i, job := range []string{"mine_job", "mine_job", "their_job", "their_job"} {
