@@ -17,7 +17,7 @@ type noUsers struct{ access.Access }
 
 func (noUsers) State() auth.State { return auth.Empty }
 
-// oneToken is an access with a single token, which belongs to an admin.
+// accessOfOne is an access with a single token, which belongs to an admin.
 type accessOfOne struct {
 	access.Access
 	token string
@@ -34,7 +34,7 @@ func (d accessOfOne) Authenticate(token string) (auth.Principal, error) {
 	return auth.Principal{Name: "api-token-file", Kind: auth.TokenFile, Grant: auth.Grant{Role: auth.Admin}}, nil
 }
 
-// sharedInMemory keeps the access document of a test in memory. While it is silent, it answers nothing.
+// sharedInMemory keeps the access document of a test in memory. While fails is set, all reads and writes return it.
 type sharedInMemory struct {
 	mu      sync.Mutex
 	value   []byte

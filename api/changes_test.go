@@ -50,7 +50,7 @@ func TestChangesOfAJob(t *testing.T) {
 		t.Errorf("for some: %d %s", status, text)
 	}
 	if status, text := ask("GET", "/api/job/gone/changes", "", auth.Admin); status != http.StatusNotFound {
-		t.Errorf("nobody knows whose it was: %d %s", status, text)
+		t.Errorf("the app of a removed job is not known: %d %s", status, text)
 	}
 	for path, status := range map[string]int{"never/changes": 404, "mine_job/changes?limit=0": 400,
 		"mine_job/changes?who=alice": 400, "mine_job/changes?cursor=x": 400} {

@@ -44,7 +44,8 @@ func manyJobs(n int) *fakeScheduler {
 	return b
 }
 
-// TestAnswersAreCompressed: which answers are compressed, which are not, and that both have the same content.
+// TestAnswersAreCompressed: long answers to reads are compressed for clients that accept gzip, and have the same
+// content as without compression.
 func TestAnswersAreCompressed(t *testing.T) {
 	t.Parallel()
 	b, f := manyJobs(20), &files{}
@@ -75,7 +76,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		answer, text := call(t, server, c.method, c.path, c.body, "Accept-Encoding: "+c.accept)
 		is := answer.Header.Get("Content-Encoding") == "gzip"
 		if is != c.compressed {
-			t.Errorf("%s %s of who takes %s: compressed is %t", c.method, c.path, c.accept, is)
+			t.Errorf("%s %s with Accept-Encoding %s: compressed is %t", c.method, c.path, c.accept, is)
 			continue
 		}
 		if !is {

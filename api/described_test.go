@@ -86,7 +86,7 @@ func TestTheDescriptionHasEveryRoute(t *testing.T) {
 		case o.Rule != rules[route]:
 			t.Errorf("%s is described as for %q, and is for %q", route, o.Rule, rules[route])
 		case len(o.Tags) != 1 || !tags[o.Tags[0]]:
-			t.Errorf("%s is in the group %q, which no words are for", route, o.Tags)
+			t.Errorf("%s is in the group %q, which has no description", route, o.Tags)
 		}
 		ids[o.OperationID] = true
 		good := false
@@ -105,7 +105,7 @@ func TestTheDescriptionHasEveryRoute(t *testing.T) {
 	plain := regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
 	for name := range d.Components.Schemas {
 		if !plain.MatchString(name) {
-			t.Errorf("the schema %q needs a name of its own: in describedTypes", name)
+			t.Errorf("the schema %q needs a name of its own: in typeFacts", name)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (b *fakeScheduler) Overview(ctx context.Context, scope explain.Scope) (view
 	return b.watched().view.Overview(ctx, scope, time.Now())
 }
 
-// Follow opens a stream without an end, if the test wants one.
+// Follow opens a stream if the test has set streams, and fails otherwise.
 func (b *fakeScheduler) Follow(_ context.Context, scope explain.Scope) (*view.Stream, error) {
 	if !b.streams {
 		return nil, refuse(problem.Unavailable, "term_ended", "nothing to watch")

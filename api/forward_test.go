@@ -152,9 +152,9 @@ func TestWhoLeads(t *testing.T) {
 	}
 }
 
-// TestWhatChangedNothingIsSaidOfChangesOnly: the answer to a read does not say that it changed nothing. The reason
+// TestOnlyAnswersToWritesSayThatNothingChanged: the answer to a read does not say that it changed nothing. The reason
 // that this server gives for having no leader may mention other changes.
-func TestWhatChangedNothingIsSaidOfChangesOnly(t *testing.T) {
+func TestOnlyAnswersToWritesSayThatNothingChanged(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	b.health = scheduler.Health{Detail: "commit the state: may have been done: the term has ended"}
@@ -187,8 +187,7 @@ func TestNoRequestGoesRoundInCircles(t *testing.T) {
 	}
 }
 
-// TestOutputIsFollowedThroughAFollower: output arrives as it is written, a client that disconnects is noticed, and the
-// follower's shutdown ends the stream.
+// TestOutputIsFollowedThroughAFollower: output arrives as it is written, and the stream ends with the task.
 func TestOutputIsFollowedThroughAFollower(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// The original's event routes answer in its form, with new fields at the end. They pass on the question after checking
+// The original's event routes answer in its form, with new fields at the end. They pass on the query after checking
 // it.
 func TestEvents(t *testing.T) {
 	t.Parallel()

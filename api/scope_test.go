@@ -235,12 +235,12 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 			filled.Interface())
 		all, err := json.Marshal(whole)
 		if want, _ := json.Marshal(filled.Interface()); err != nil || string(want) != string(all) {
-			t.Errorf("%s: who sees all apps sees %s", route, all)
+			t.Errorf("%s: a caller with all apps sees %s", route, all)
 		}
 	}
 	b.unread = problem.Errorf(problem.Unavailable, "", "it starts")
 	if answer, err := server.Shown(t.Context(), viewer, reasonsOfOthers); !errors.Is(err, b.unread) {
-		t.Errorf("nobody knows which jobs may be seen: %v %v", answer, err)
+		t.Errorf("an answer although the visible jobs are not known: %v %v", answer, err)
 	}
 	if texts < 100 {
 		t.Errorf("only %d texts were looked at", texts)
@@ -294,8 +294,8 @@ func fill(t *testing.T, v reflect.Value, text string, depth int) (texts int) {
 	return texts
 }
 
-// TestWhatIsOfAppsTakesAScope: every method of the scheduler takes a scope, except those about this server.
-func TestWhatIsOfAppsTakesAScope(t *testing.T) {
+// TestSchedulerMethodsTakeAScope: every method of the scheduler takes a scope, except those about this server.
+func TestSchedulerMethodsTakeAScope(t *testing.T) {
 	t.Parallel()
 	scheduler := reflect.TypeFor[api.Scheduler]()
 	for i := range scheduler.NumMethod() {

@@ -181,8 +181,8 @@ func TestAStreamOverHTTP2BreaksOffAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestWhoSpeaksNoTLS: clients without TLS, or with an old version, connect to a server with TLS.
-func TestWhoSpeaksNoTLS(t *testing.T) {
+// TestClientsWithoutTLSAreRefused: a server with TLS tells clients without TLS to use HTTPS, and refuses old versions.
+func TestClientsWithoutTLSAreRefused(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
 	url := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), TLS: keep(t, ca)})

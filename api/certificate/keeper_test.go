@@ -129,7 +129,7 @@ func TestLinksThatAreSetToAnotherFolder(t *testing.T) {
 	before := k.current.Load()
 	k.reload(slog.New(slog.DiscardHandler))
 	if k.current.Load() != before {
-		t.Error("what has not changed was taken again")
+		t.Error("unchanged files were loaded again")
 	}
 	write("v2")
 	k.reload(slog.New(slog.DiscardHandler))
@@ -138,9 +138,9 @@ func TestLinksThatAreSetToAnotherFolder(t *testing.T) {
 	}
 }
 
-// TestWhatCantBeUsedLeavesTheOldInForce: invalid files leave the old certificate in force. The fault is logged once,
+// TestInvalidFilesLeaveTheOldPairInForce: invalid files leave the old certificate in force. The fault is logged once,
 // and it ends when the files are fixed.
-func TestWhatCantBeUsedLeavesTheOldInForce(t *testing.T) {
+func TestInvalidFilesLeaveTheOldPairInForce(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
 	now := time.Now()
@@ -323,14 +323,14 @@ func TestOpenRefuses(t *testing.T) {
 		change func(f *Files)
 		says   string
 	}{
-		"no certificate":         {func(f *Files) { f.Cert += ".none" }, "no such file"},
-		"no key":                 {func(f *Files) { f.Key += ".none" }, "no such file"},
-		"the key twice":          {func(f *Files) { f.Cert = f.Key }, "are not a certificate and its key"},
-		"a CA that is a key":     {func(f *Files) { f.CA = f.Key }, "holds no certificate"},
-		"no CA":                  {func(f *Files) { f.CA = f.Key + ".none" }, "no such file"},
-		"a key others can read":  {func(f *Files) { _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
-		"all at once":            {func(f *Files) { f.Cert += ".none"; _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
-		"a device for a private": {func(f *Files) { f.Key = "/dev/zero" }, "is not a regular file"},
+		"no certificate":        {func(f *Files) { f.Cert += ".none" }, "no such file"},
+		"no key":                {func(f *Files) { f.Key += ".none" }, "no such file"},
+		"the key twice":         {func(f *Files) { f.Cert = f.Key }, "are not a certificate and its key"},
+		"a CA that is a key":    {func(f *Files) { f.CA = f.Key }, "holds no certificate"},
+		"no CA":                 {func(f *Files) { f.CA = f.Key + ".none" }, "no such file"},
+		"a key others can read": {func(f *Files) { _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
+		"all at once":           {func(f *Files) { f.Cert += ".none"; _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
+		"a device as the key":   {func(f *Files) { f.Key = "/dev/zero" }, "is not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

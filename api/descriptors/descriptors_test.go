@@ -208,9 +208,9 @@ func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestSlowClientsKeepNobodyOut: whatever clients are slow at, they do not block others, with descriptors left or
+// TestSlowClientsBlockNoOthers: whatever clients are slow at, they do not block others, with descriptors left or
 // without.
-func TestSlowClientsKeepNobodyOut(t *testing.T) {
+func TestSlowClientsBlockNoOthers(t *testing.T) {
 	t.Parallel()
 	for name, begun := range map[string]string{
 		"nothing sent":    "",
