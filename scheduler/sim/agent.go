@@ -16,7 +16,7 @@ type agent struct {
 	id    string
 	host  string
 	total resources.Amount
-	// reserved is the part of total that is reserved for our role.
+	// reserved is the part of total that is reserved for the framework's role.
 	reserved []cluster.Reserved
 
 	up     bool // its process
@@ -171,12 +171,12 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 	}
 	described, err := l.Description()
 	if err != nil {
-		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
+		w.fail("tasks are described so that an executor can read them", "%s: %v", l.TaskID, err)
 		return
 	}
 	d, err := wire.DecodeTask(described)
 	if err != nil {
-		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
+		w.fail("tasks are described so that an executor can read them", "%s: %v", l.TaskID, err)
 		return
 	}
 	w.report.Launched++
