@@ -125,7 +125,7 @@ func (t *scriptedSession) Close() error {
 	return nil
 }
 
-// call records a call, after others that come first at the same moment, unless onCall answers it.
+// call records a call, unless onCall answers it. place orders the calls that are made at the same moment.
 func (t *scriptedSession) call(ctx context.Context, place time.Duration, format string, args ...any) error {
 	name, _, _ := strings.Cut(format, " ")
 	if t.c.onCall != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestAHoldIsOfThoseWhoLeadSoon: a held server says so from its start. If it has been a standby for long enough before
-// it leads, it launches. If it loses the leadership and wins it again sooner, it is still held.
-func TestAHoldIsOfThoseWhoLeadSoon(t *testing.T) {
+// TestAHoldEndsAfterALongStandby: a held server says so from its start. If it has been a standby for long enough
+// before it leads, it launches. If it loses the leadership and wins it again sooner, it is still held.
+func TestAHoldEndsAfterALongStandby(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute
 	held := func(s *stage) {
@@ -63,7 +63,7 @@ func TestAHoldIsOfThoseWhoLeadSoon(t *testing.T) {
 				return ok && l.Self && l.Term > 2
 			})
 			if second.Held() != "" {
-				t.Error("what was dropped is in force again")
+				t.Error("the hold that has ended is in force again")
 			}
 		})
 	})

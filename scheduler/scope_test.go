@@ -60,7 +60,7 @@ func TestAScopeBoundsWhatIsDone(t *testing.T) {
 				return err
 			}
 			if err := call(explain.Scope{}); !errors.Is(err, explain.ErrNotAuthenticated) {
-				t.Errorf("%s for nobody: %v", name, err)
+				t.Errorf("%s with the zero Scope: %v", name, err)
 			}
 			switch name {
 			case "Read", "JobPage", "Summary", "Overview", "Follow": // they return what is in the scope
@@ -71,7 +71,7 @@ func TestAScopeBoundsWhatIsDone(t *testing.T) {
 			e := refused(err)
 			if isHidden := e != nil && (e.Kind == problem.NotFound || e.Kind == problem.Forbidden); !isHidden &&
 				!errors.Is(err, denied) {
-				t.Errorf("%s for those who may see another app: %v", name, err)
+				t.Errorf("%s with a scope of another app: %v", name, err)
 			}
 		}
 		if n := len(s.diary.all()); n != before || writes < 15 {

@@ -82,7 +82,7 @@ func TestWhatIsShownToAnAutoscaler(t *testing.T) {
 		until(14 * time.Second)
 		change(func() {
 			if s.last != nil {
-				t.Error("what an earlier session showed was taken away before it could be known whether it is needed")
+				t.Error("the shards of an earlier session were replaced before new ones could be known")
 			}
 		})
 		until(16*time.Second, 1, 2)
@@ -98,7 +98,7 @@ func TestWhatIsShownToAnAutoscaler(t *testing.T) {
 		change(func() { silent, s.fails = false, true })
 		until(76*time.Second, 2, 3)
 		if n := strings.Count(log.String(), "quota"); n != 1 {
-			t.Errorf("the same problem stands %d times in the log", n)
+			t.Errorf("the same problem is logged %d times", n)
 		}
 		change(func() { waits, s.fails = nil, false })
 		until(81 * time.Second)
