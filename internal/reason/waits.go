@@ -34,7 +34,8 @@ func BeingEnded(execution string, why Reason) Reason {
 	return build("former_execution_ending", text("execution", execution), nested("why", why))
 }
 
-// DaemonBeingEnded says that an execution waits until the standing execution has ended, because the job was a daemon.
+// DaemonBeingEnded says that an execution waits until the execution of the former daemon has ended, because the job
+// was a daemon.
 func DaemonBeingEnded(execution string) Reason {
 	return build("former_daemon_ending", text("execution", execution))
 }
