@@ -7,7 +7,7 @@ import { scene, useServer } from './lib/scene.js'
 
 const server = useServer({ people: true })
 
-scene('the API is searched, and a route is asked by the line that is shown', server, async ({ open, server: s }) => {
+scene('the API can be searched, and the curl line of a route works', server, async ({ open, server: s }) => {
   const page = await open('/api/docs', { as: 'admin' })
   await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
   const described = await s.api('GET', '/api/openapi.json')
@@ -36,7 +36,7 @@ scene('the API is searched, and a route is asked by the line that is shown', ser
 })
 
 for (const view of /** @type {const} */ ([{ theme: 'light', language: 'en', width: 1440 }, { theme: 'dark', language: 'zh', width: 390 }])) {
-  scene(`it is read by anybody, ${view.theme}, in ${view.language}, ${view.width} pixels wide`, server, async ({ open }) => {
+  scene(`the page fits its screen and is accessible, ${view.theme}, in ${view.language}, ${view.width} pixels wide`, server, async ({ open }) => {
     const page = await open('/api/docs#postJobRegister', { ...view, as: 'admin' })
     await page.locator('#postJobRegister[open] .curl').waitFor()
     assert.equal(await page.locator('html').getAttribute('data-theme'), view.theme)
@@ -45,7 +45,7 @@ for (const view of /** @type {const} */ ([{ theme: 'light', language: 'en', widt
   })
 }
 
-scene('a stranger logs in first, and is then where he wanted to be', server, async ({ open }) => {
+scene('a user who is not logged in logs in first, and then sees the requested page', server, async ({ open }) => {
   const page = await open('/api/docs')
   page.problems.expect(/^answer: 401 GET \/api\/session$/)
   await page.getByRole('textbox', { name: 'User' }).fill('admin')
@@ -54,7 +54,7 @@ scene('a stranger logs in first, and is then where he wanted to be', server, asy
   await page.getByRole('searchbox', { name: 'Search the API' }).waitFor()
 })
 
-scene('the console leads to it', server, async ({ open }) => {
+scene('the console has a link to the page', server, async ({ open }) => {
   const page = await open('/', { as: 'admin' })
   await page.getByRole('link', { name: 'API' }).click()
   await page.getByRole('searchbox', { name: 'Search the API' }).waitFor()

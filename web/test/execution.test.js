@@ -27,7 +27,7 @@ esac`)
 })
 const at = (/** @type {string} */ name) => `/executions/execution/${encodeURIComponent(ids[name])}`
 
-scene('the list is filtered by what stands in its address', server, async ({ open }) => {
+scene('the list has filters, and the address contains them', server, async ({ open }) => {
   const page = await open('/executions')
   await page.getByRole('link', { name: 'large' }).waitFor()
   await page.getByRole('button', { name: 'Failed' }).click()
@@ -42,7 +42,7 @@ scene('the list is filtered by what stands in its address', server, async ({ ope
   await accessible(page)
 })
 
-scene('new executions come by themselves, and wait while somebody points at the list', server, async ({ open, server }) => {
+scene('new executions appear by themselves, but wait while the pointer is on the list', server, async ({ open, server }) => {
   const page = await open('/executions?job=retried')
   const rows = page.locator('tbody tr')
   await rows.first().waitFor()
@@ -63,13 +63,13 @@ scene('a shard that was run again shows both attempts', server, async ({ open })
   await accessible(page)
 })
 
-scene('what an execution waits for stands there', server, async ({ open }) => {
+scene('the page of an execution says what the execution waits for', server, async ({ open }) => {
   const page = await open(at('large'))
   await page.getByRole('heading', { name: 'Waiting for' }).first().waitFor()
   await page.getByRole('img', { name: /^Shard 0: waited .* no agent can ever hold/ }).waitFor()
 })
 
-scene('the time line is zoomed by dragging, and the address has it', server, async ({ open }) => {
+scene('the time line is zoomed by dragging, and the address contains the zoom', server, async ({ open }) => {
   const page = await open(at('retried')) // this execution pauses before its retry; a few milliseconds could not be zoomed
   const scale = page.locator('.line-scale')
   await scale.waitFor()
@@ -97,7 +97,7 @@ scene('[ and ] lead to the job’s executions before and after', server, async (
   await page.getByRole('heading', { level: 1, name: ids.first }).waitFor()
 })
 
-scene('one shard is killed, then all that runs; both say what will happen', server, async ({ open }) => {
+scene('one shard is killed, then the execution; both dialogs say what will happen', server, async ({ open }) => {
   const page = await open(at('slow'))
   const shards = page.getByRole('table', { name: 'Shards' })
   await shards.getByText('4 of 10').first().waitFor()
@@ -122,7 +122,7 @@ scene('an execution is run again', server, async ({ open }) => {
   await page.getByRole('heading', { level: 1, name: /^failing@/ }).waitFor()
 })
 
-scene('hundreds of shards are drawn as far as they are seen', server, async ({ open, server }) => {
+scene('of hundreds of shards, only the visible ones are drawn', server, async ({ open, server }) => {
   const { executionId } = await server.run('many', 'FINISHED')
   const page = await open(`/executions/execution/${encodeURIComponent(executionId)}`)
   await page.getByText('200 shards').waitFor()

@@ -97,7 +97,7 @@ scene('a job is three keys away', server, async ({ open }) => {
   await palette.waitFor({ state: 'detached' })
 })
 
-scene('what is typed into a field opens no palette', server, async ({ open }) => {
+scene('a slash that is typed into a field opens no palette', server, async ({ open }) => {
   const page = await open('/')
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.keyboard.press('Control+k')
@@ -114,7 +114,7 @@ scene('on a small screen the pages are in a menu', server, async ({ open }) => {
   await page.getByRole('link', { name: 'Tokens' }).waitFor({ state: 'hidden' })
 })
 
-scene('the first key leads to the content', server, async ({ open }) => {
+scene('the first Tab reaches a link to the content', server, async ({ open }) => {
   const page = await open('/jobs')
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
   await page.keyboard.press('Tab')
@@ -122,7 +122,7 @@ scene('the first key leads to the content', server, async ({ open }) => {
   assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
 })
 
-scene('a page that can not be loaded, as from a server of another version, says so, and is there as soon as it can', server, async ({ open }) => {
+scene('a page whose script cannot be loaded says so, and appears as soon as the script can be loaded', server, async ({ open }) => {
   const page = await open('/jobs')
   page.problems.expect(/^answer: 404 GET \/static\//)
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
@@ -136,7 +136,7 @@ scene('a page that can not be loaded, as from a server of another version, says 
   await page.getByRole('heading', { level: 1, name: 'Cluster' }).waitFor()
 })
 
-scene('the line at the top says what is worst, and is dismissed until something new is wrong', server, async ({ open }) => {
+scene('the line at the top names the worst problem, and stays dismissed until another problem occurs', server, async ({ open }) => {
   const page = await open('/jobs')
   const since = new Date().toISOString()
   const failing = (/** @type {string} */ job, /** @type {number} */ count) => ({ kind: 'FAILING', severity: 'error', job, app: 'billing', agent: '', path: '', count, since, message: 'exit status 3' })

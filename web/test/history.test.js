@@ -43,7 +43,7 @@ scene('runs are searched, sorted, and paged, all in the address', server, async 
   await page.getByText('stderr', { exact: true }).waitFor()
 })
 
-scene('so are changes of states', server, async ({ open }) => {
+scene('changes of states are searched, too', server, async ({ open }) => {
   const page = await open('/history?tab=traces&jobName=ill')
   await page.getByRole('row', { name: /Failed/ }).first().waitFor()
   await page.getByLabel('State', { exact: true }).selectOption('TASK_FAILED')
@@ -83,7 +83,7 @@ scene('statistics are numbers, shares and charts', server, async ({ open }) => {
   await accessible(page)
 })
 
-scene('without a history it says how to have one', server, async ({ open }) => {
+scene('without a history, the page says how to configure one', server, async ({ open }) => {
   const page = await open('/')
   page.problems.expect(/^answer: 503 GET \/api\/job\/events\//)
   await page.route('**/api/job/events/**', (route) => route.fulfill({ status: 503, json: { error: { code: 'no_history', message: 'there is no history' } } }))

@@ -23,7 +23,7 @@ const server = useServer({
   },
 })
 
-scene('what a job waits for, and how it failed, stands on its page', server, async ({ open }) => {
+scene('a job’s page shows what the job waits for, and how it failed', server, async ({ open }) => {
   const waiting = await open('/jobs/job/mine-large', { as: 'viewer' })
   await waiting.getByText(/no agent can ever hold one shard: it needs 64 CPU/).first().waitFor()
   await accessible(waiting)
@@ -32,7 +32,7 @@ scene('what a job waits for, and how it failed, stands on its page', server, asy
   const failing = await open('/jobs/job/mine-failing', { as: 'viewer' })
   await failing.getByText('no ledger').first().waitFor()
   await failing.getByRole('link', { name: 'Logs' }).waitFor()
-  assert.equal(await failing.getByRole('button', { name: /Trigger|Pause|More/ }).count(), 0, 'who only looks finds nothing to do')
+  assert.equal(await failing.getByRole('button', { name: /Trigger|Pause|More/ }).count(), 0, 'a viewer has no buttons')
 })
 
 scene('the heat strip leads to executions and their shards, by pointer and by keys', server, async ({ open }) => {
@@ -51,7 +51,7 @@ scene('the heat strip leads to executions and their shards, by pointer and by ke
   await page.waitForURL(/shard=0$/)
 })
 
-scene('the next fires stand in the zone that one likes, with the cron in words', server, async ({ open }) => {
+scene('the next fires are shown in the chosen time zone, and the cron in words', server, async ({ open }) => {
   const page = await open('/jobs/job/mine-quick', { as: 'viewer' })
   await page.getByText('from Monday to Friday').waitFor()
   const fires = page.locator('.fire-list li')
@@ -62,7 +62,7 @@ scene('the next fires stand in the zone that one likes, with the cron in words',
   await page.locator('.fire-list').getByText(/19:00:00/).first().waitFor()
 })
 
-scene('a job that names no zone has its times in the server’s, on every page', server, async ({ open }) => {
+scene('the times of a job without a time zone are in the server’s, on every page', server, async ({ open }) => {
   const page = await open('/jobs/job/mine-local', { as: 'viewer' })
   await page.getByRole('button', { name: 'The job’s (Asia/Tokyo)' }).click()
   await page.locator('.fire-list').getByText(/03:00:00/).first().waitFor()
@@ -94,7 +94,7 @@ scene('a job is triggered, also with settings for one run', server, async ({ ope
   assert.equal(rows[0].after.jobParameter, '2026-05-01')
 })
 
-scene('pausing is undone from what says that it was done', server, async ({ open, server }) => {
+scene('the message that a job was paused has a button to undo that', server, async ({ open, server }) => {
   const page = await open('/jobs/job/mine-failing', { as: 'operator' })
   await page.getByRole('button', { name: 'Pause', exact: true }).click()
   await page.getByText('Paused: no new runs start').waitFor()
@@ -104,7 +104,7 @@ scene('pausing is undone from what says that it was done', server, async ({ open
   assert.notEqual(state, 'PAUSED')
 })
 
-scene('what ends work under way says so, and a deletion asks for the name', server, async ({ open, server }) => {
+scene('disabling a job says what it kills; deleting a job asks for its name, and can be undone', server, async ({ open, server }) => {
   const page = await open('/jobs/job/mine-slow', { as: 'admin' })
   // The stream of changes may report the deletion before the answer to the request makes the console leave the page.
   page.problems.expect(/^answer: 404 GET \/api\/job\/(jobs\/)?mine-slow/)
@@ -131,7 +131,7 @@ scene('what ends work under way says so, and a deletion asks for the name', serv
   })
 })
 
-scene('settings hide secrets, and changes are there field by field', server, async ({ open, server }) => {
+scene('settings hide secrets, and changes are listed field by field', server, async ({ open, server }) => {
   await server.api('PUT', '/api/job/update', { jobName: 'mine-quick', maxRetries: 2 })
   const page = await open('/jobs/job/mine-quick?tab=settings', { as: 'viewer' })
   await page.getByText('DB_PASSWORD').first().waitFor()
@@ -146,7 +146,7 @@ scene('settings hide secrets, and changes are there field by field', server, asy
   assert.ok(!(await page.getByRole('dialog').innerText()).includes('maxRetries'), 'settings before the change')
 })
 
-scene('a daemon shows how its shards get on', server, async ({ open }) => {
+scene('a daemon’s page counts the runs of its shards', server, async ({ open }) => {
   const page = await open('/jobs/job/mine-daemon', { as: 'viewer' })
   const runs = page.getByRole('table', { name: 'Standing execution' })
   await until('a run is counted', async () => Number(await runs.locator('tbody tr').first().locator('td').nth(5).innerText()) > 0)

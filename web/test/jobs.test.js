@@ -25,7 +25,7 @@ const names = (page) => page.locator('tbody tr td:nth-child(2)').allInnerTexts()
 /** @param {import('./lib/browser.js').Page} page @param {string} name */
 const row = (page, name) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) })
 
-scene('where there is no job, the first steps stand in place of empty charts, and one button takes them', empty, async ({ open, server: s }) => {
+scene('without jobs, the console shows the first steps instead of charts, and one button does them all', empty, async ({ open, server: s }) => {
   const page = await open('/')
   await page.getByRole('heading', { name: 'Get started' }).waitFor()
   await page.getByRole('link', { name: 'Publish an app' }).waitFor()
@@ -47,7 +47,7 @@ scene('where there is no job, the first steps stand in place of empty charts, an
   assert.equal(await page.getByRole('heading', { name: 'Get started' }).count(), 0)
 })
 
-scene('jobs are found as one types, by state, app and type, and all of it is in the address', server, async ({ open }) => {
+scene('jobs are filtered while typing, and by state, app and type; the address contains the filters', server, async ({ open }) => {
   const page = await open('/jobs', { as: 'admin' })
   await until('all are there', async () => (await names(page)).length === 9)
   await page.getByRole('searchbox').fill('MANY')
@@ -69,7 +69,7 @@ scene('jobs are found as one types, by state, app and type, and all of it is in 
   await accessible(page)
 })
 
-scene('a job is triggered, its run is seen in its row, and to disable it says what that kills', server, async ({ open, server: s }) => {
+scene('a job is triggered, its row shows the run, and disabling the job says what that kills', server, async ({ open, server: s }) => {
   const page = await open('/jobs', { as: 'operator' })
   await row(page, 'long').hover()
   await row(page, 'long').getByRole('button', { name: 'Trigger now: long' }).click()
@@ -87,7 +87,7 @@ scene('a job is triggered, its run is seen in its row, and to disable it says wh
   await until('it is enabled again', async () => (await s.api('GET', '/api/job/long/disable')) === false)
 })
 
-scene('several are paused at once, and that is undone; several are deleted', server, async ({ open, server: s }) => {
+scene('several jobs are paused at once, and that is undone; several jobs are deleted', server, async ({ open, server: s }) => {
   const page = await open('/jobs?search=many', { as: 'admin' })
   await until('six are there', async () => (await names(page)).length === 6)
   await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
@@ -111,7 +111,7 @@ scene('several are paused at once, and that is undone; several are deleted', ser
   assert.equal((await s.api('GET', '/api/job/jobs')).length, 7)
 })
 
-scene('to delete one, its name is asked for', server, async ({ open, server: s }) => {
+scene('deleting a job asks for its name', server, async ({ open, server: s }) => {
   await s.job('doomed', 'batch', {})
   const page = await open('/jobs?search=doomed', { as: 'admin' })
   await row(page, 'doomed').hover()
@@ -133,10 +133,10 @@ scene('columns are chosen, and remembered', server, async ({ open }) => {
   await page.reload()
   await page.getByRole('columnheader', { name: 'Type' }).waitFor()
   assert.equal(await page.getByRole('columnheader', { name: 'Cron' }).count(), 0)
-  assert.equal(await page.getByRole('button', { name: /^More for/ }).count(), 0, 'and does nothing to them')
+  assert.equal(await page.getByRole('button', { name: /^More for/ }).count(), 0, 'a viewer changes no job')
 })
 
-scene('who has a role for some apps sees theirs', server, async ({ open }) => {
+scene('a user with a role for some apps sees only their jobs', server, async ({ open }) => {
   const page = await open('/jobs', { as: 'mine' })
   await until('one job', async () => (await names(page)).join() === 'mine-fails')
   await page.getByRole('button', { name: 'Trigger now: mine-fails' }).focus()

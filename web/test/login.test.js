@@ -17,7 +17,7 @@ const server = useServer({
   },
 })
 
-scene('one logs in where one wanted to be, and out', server, async ({ open }) => {
+scene('a user logs in on the page that was requested, and logs out', server, async ({ open }) => {
   const page = await open('/cluster')
   page.problems.expect(/^answer: 401 /) // also for requests that are in progress at the logout
   await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
@@ -47,7 +47,7 @@ scene('a login that ends is noticed', server, async ({ open }) => {
   await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
 })
 
-scene('who logs out in one tab is out in all of them, and who logs in as another is that one in all', server, async ({ open }) => {
+scene('a logout, or a login as another user, applies to all tabs', server, async ({ open }) => {
   const one = await open('/jobs', { as: 'operator' })
   const other = await open('/jobs', { beside: one })
   for (const page of [one, other]) {
@@ -67,7 +67,7 @@ scene('who logs out in one tab is out in all of them, and who logs in as another
   await other.getByText('operator · operator').waitFor()
 })
 
-scene('what was typed outlives the session, for the same person only', server, async ({ open }) => {
+scene('text in a form survives the end of the session, but only for the same user', server, async ({ open }) => {
   const enter = async (/** @type {string} */ name) => {
     await page.getByLabel('User').fill(name)
     await page.getByLabel('Password').fill(password)
@@ -93,7 +93,7 @@ scene('what was typed outlives the session, for the same person only', server, a
 const pages = ['overview', 'apps', 'app', 'jobs', 'job', 'job-failing', 'executions', 'execution-running', 'execution-failed', 'log', 'cluster', 'agent', 'history']
 
 for (const as of /** @type {const} */ (['viewer', 'operator'])) {
-  scene(`nothing that the ${as} is shown is refused`, server, async ({ open }) => {
+  scene(`the server rejects no request of the pages that the ${as} sees`, server, async ({ open }) => {
     const page = await open('/', { as })
     await drawn(page)
     for (const name of ['Audit', 'Users', 'Tokens']) assert.equal(await page.getByRole('link', { name, exact: true }).count(), 0, name)
@@ -105,7 +105,7 @@ for (const as of /** @type {const} */ (['viewer', 'operator'])) {
   })
 }
 
-scene('no button that a viewer has is refused', server, async ({ open }) => {
+scene('no button that a viewer sees changes anything', server, async ({ open }) => {
   const page = await open('/', { as: 'viewer' })
   for (const name of ['apps', 'app', 'jobs', 'job', 'execution-running', 'cluster']) {
     const path = views(seeded)[name]
@@ -125,7 +125,7 @@ scene('no button that a viewer has is refused', server, async ({ open }) => {
   page.problems.check()
 })
 
-scene('who has a role for some apps sees those', server, async ({ open }) => {
+scene('a user with a role for some apps sees only those', server, async ({ open }) => {
   const page = await open('/', { as: 'mine' })
   await page.getByText('Running shards').waitFor()
   assert.equal(await page.getByText('no leader known').count(), 0)

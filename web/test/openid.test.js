@@ -8,7 +8,7 @@ const provider = await startProvider({ preferred_username: 'olga', groups: ['sta
 after(() => provider.end())
 const server = useServer({ args: ['--oidc-issuer', provider.url, '--oidc-client-id', 'elasticjob', '--oidc-role', 'staff=viewer'] })
 
-scene('one comes back logged in, and goes on where the console begins', server, async ({ open }) => {
+scene('a user logs in with OpenID, and can log out', server, async ({ open }) => {
   const page = await open('/jobs')
   // Nobody is logged in at first. Requests that are in progress when the session ends are rejected as well.
   page.problems.expect(/^answer: 401 GET \/api\//)

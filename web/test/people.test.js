@@ -49,7 +49,7 @@ scene('a user is added, changed, and removed', server, async ({ open }) => {
   await row(page, 'carol').waitFor({ state: 'detached' })
 })
 
-scene('the last admin stays', server, async ({ open }) => {
+scene('the last admin cannot lose the role', server, async ({ open }) => {
   const page = await open('/users', { as: 'admin' })
   page.problems.expect(/^answer: 409 PUT /)
   await row(page, 'admin').or(page.getByRole('row', { name: /^admin you/ })).first().hover()
@@ -81,7 +81,7 @@ scene('a token is shown once, and lets a program in until it is removed', server
   assert.equal(await asked(), 401)
 })
 
-scene('everybody changes a password of their own, and logs in with the new one', server, async ({ open }) => {
+scene('a user changes their password, and logs in with the new one', server, async ({ open }) => {
   const page = await open('/jobs', { as: 'viewer' })
   page.problems.expect(/^answer: (422 PUT|401) /)
   await page.getByRole('button', { name: 'Change password' }).click()
@@ -103,7 +103,7 @@ scene('everybody changes a password of their own, and logs in with the new one',
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
 })
 
-scene('the audit has it, field by field, and can be searched', server, async ({ open }) => {
+scene('the audit lists changes field by field, and can be searched', server, async ({ open }) => {
   await server.app('audited', 'echo')
   await server.api('PUT', '/api/app', { appName: 'audited', memoryMB: 48 })
   const page = await open('/audit?who=admin', { as: 'admin' })
@@ -122,7 +122,7 @@ scene('the audit has it, field by field, and can be searched', server, async ({ 
   await page.getByRole('button', { name: /^memoryMB/ }).waitFor()
 })
 
-scene('the first user closes the server, and one is told so', fresh, async ({ open }) => {
+scene('the first user makes the server require logins, and the dialog says so', fresh, async ({ open }) => {
   const page = await open('/users')
   page.problems.expect(/^answer: 401 /)
   await page.getByRole('heading', { name: 'No users yet' }).waitFor()

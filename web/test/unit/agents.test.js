@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { directory, namesOf } from '../../static/js/lib/agents.js'
 
-test('an agent is called as its host, with the end of its id where they share one', () => {
+test('an agent is named after its host, with the end of its id if agents share the host', () => {
   for (const [hosts, want] of /** @type {[Record<string, string>, Record<string, string>][]} */ ([
     [{ 'a-S0': 'db-1', 'a-S1': 'db-2' }, { 'a-S0': 'db-1', 'a-S1': 'db-2' }],
     [{ 'a-S0': 'db-1', 'a-S1': 'db-2', 'a-S7': 'db-1' }, { 'a-S0': 'db-1 (S0)', 'a-S7': 'db-1 (S7)', 'a-S1': 'db-2' }],
@@ -14,7 +14,7 @@ test('an agent is called as its host, with the end of its id where they share on
   ])) assert.deepEqual(Object.fromEntries(namesOf(new Map(Object.entries(hosts)))), want)
 })
 
-test('agents are read when one is not known, once at a time, and those that have left keep their ids', async () => {
+test('an unknown agent causes one read of all agents at a time; agents that have left are shown by id', async () => {
   let reads = 0
   let now = 0
   /** @type {() => void} */
@@ -61,7 +61,7 @@ test('agents are read when one is not known, once at a time, and those that have
   assert.equal(all.nameOf('S9'), 'db-9', 'it has come back')
 })
 
-test('names are not passed on to who comes next', async () => {
+test('forget removes all names, also those of a read in progress', async () => {
   /** @type {(agents: {id: string, hostname: string}[]) => void} */
   let answer = () => {}
   const all = directory(() => new Promise((done) => (answer = done)))

@@ -17,12 +17,12 @@ test('differences are listed field by field', () => {
   assert.deepEqual(differences({ a: [1, 2] }, { a: [1, 3] }), [{ field: 'a', kind: 'changed', before: [1, 2], after: [1, 3] }])
 })
 
-test('a secret that stands in both of an audit row has changed', () => {
+test('a secret that is hidden in both sides of an audit row is listed, as it may have changed', () => {
   const row = { props: { 'email.password': '******' }, cron: 'x' }
   assert.deepEqual(differences(row, row, { onlyChanges: true }), [{ field: 'props.email.password', kind: 'hidden', before: '******', after: '******' }])
 })
 
-test('what two texts have in common is left out of the middle', () => {
+test('middles returns the common ends of two texts, and the middles that differ', () => {
   assert.deepEqual(middles('0/5 * * * * ?', '0/9 * * * * ?'), ['0/', '5', '9', ' * * * * ?'])
   assert.deepEqual(middles('aaa', 'aa'), ['aa', 'a', '', ''])
   assert.deepEqual(middles('x😀y', 'x😁y'), ['x', '😀', '😁', 'y'])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stepsOf } from '../../static/js/lib/firststeps.js'
 
-test('the first steps are those that are left, with the requests of the example', () => {
+test('the first steps say what is done, and contain the requests for the rest', () => {
   const example = { app: { appName: 'example' }, jobs: [{ jobName: 'a/b' }] }
   const publish = 'POST /api/app {"appName":"example"}'
   const rest = [['POST /api/job/register {"jobName":"a/b"}'], ['POST /api/job/a%2Fb/trigger']]
@@ -13,7 +13,7 @@ test('the first steps are those that are left, with the requests of the example'
     ['the app of the example is there', example, [{ appName: 'example' }], true, [[], ...rest]],
     ['another app is there', example, [{ appName: 'other' }], true, [[publish], ...rest]],
     ['it is not known yet which apps there are', example, undefined, false, none],
-    ['somebody who may not publish', undefined, undefined, false, none],
+    ['a user who may not publish', undefined, undefined, false, none],
   ])) {
     const steps = stepsOf(known, apps)
     assert.deepEqual(steps.map((s) => s.name), ['publish', 'register', 'trigger'])

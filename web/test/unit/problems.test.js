@@ -36,7 +36,7 @@ test('each kind of problem is a sentence that names its thing', () => {
   }
 })
 
-test('what was dismissed stays so until something new is wrong', () => {
+test('dismissed problems stay dismissed until another problem occurs', () => {
   const fails = problem({ job: 'a', since: '2026-05-01T12:00:00Z', count: 3 })
   const waits = problem({ kind: 'WAITING', job: 'b', since: '2026-05-01T12:00:00Z' })
   const warns = problem({ kind: 'WARNING', message: '3 rows are lost' })
@@ -61,7 +61,7 @@ test('what was dismissed stays so until something new is wrong', () => {
   }
 })
 
-test('only so many are kept', () => {
+test('only 500 dismissed problems are kept', () => {
   dismissed.set([])
   for (let i = 0; i < 30; i++) dismiss(Array.from({ length: 100 }, (_, k) => problem({ job: `job-${i}-${k}` })))
   assert.equal(dismissed.get().length, 500)

@@ -17,14 +17,14 @@ test("reasons have the server's words", () => {
   }
 })
 
-test('without words of its own a reason has its sentence', () => {
+test('a reason without a translation keeps the sentence of the server', () => {
   for (const [code, args] of /** @type {[string | undefined, any][]} */ ([
     [undefined, undefined], ['', undefined], ['of_a_later_release', { a: 'b' }], ['constructor', undefined], ['text', undefined],
     ['lost_too_often', { times: '2', last: { code: 'of_a_later_release' } }], ['lost_too_often', { times: '2', last: { code: 'of_item', args: { item: '1', cause: { code: 'of_a_later_release' } } } }],
   ])) assert.equal(inWords(chinese, 'a sentence', code, args), 'a sentence', code)
 })
 
-test('what is in arguments is text', () => {
+test('arguments are shown as plain text', () => {
   for (const text of ['{last}', '[a]', '$& $1', '<b>']) assert.equal(inWords(chinese, '', 'agent', { id: text }), `Agent ${text}`)
 })
 
@@ -68,7 +68,7 @@ test('notes are said in the language of the console', () => {
   language.set('en')
 })
 
-test('the task that may have ended is that of the code', () => {
+test('taskToForget returns the task that the arguments of the code name', () => {
   const orphan = { code: 'orphan_may_run', args: { task: 'TASK', agent: 'AGENT' } }
   for (const [reasonCode, reasonArgs, task] of /** @type {[string | undefined, any, string | undefined][]} */ ([
     ['orphan_may_run', orphan.args, 'TASK'], ['exclusive_unreachable', orphan.args, 'TASK'], ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, 'TASK'],

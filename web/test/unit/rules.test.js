@@ -41,7 +41,7 @@ test('help texts have the scheduler’s numbers from limits.js', () => {
   assert.deepEqual(help.filter((text) => /\b(\d[\d,]*|two|three|five|ten|thirty) (s|min|minutes?|hours?|seconds?|characters|letters|times)\b|[\d两三四五六七八九十] ?(秒|分钟|小时|个|次)/.test(text)), [])
 })
 
-test('tokens that are used are there', () => {
+test('all tokens that are used are defined', () => {
   const all = files.map(({ text }) => text).join('\n')
   const set = new Set([...all.matchAll(/(?:^|[\s{;'"`])(--[a-z0-9-]+)['"]?\s*:/gm)].map((m) => m[1]))
   for (const m of all.matchAll(/setProperty\(\s*['"](--[a-z0-9-]+)/g)) set.add(m[1])
