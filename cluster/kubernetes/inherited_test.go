@@ -45,7 +45,7 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	f.ends(taskID(0), 0)
 	c.subscribe()
 	later()
-	// The next sweep gives it up, and reports that at its end.
+	// The next sweep gives up the pod of task 1, and reports that at the end of the sweep.
 	f.PutPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
 			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}

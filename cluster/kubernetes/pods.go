@@ -279,8 +279,8 @@ func (s *session) reportPod(r *podRecord) {
 }
 
 // recordStartProblem records since when a pod cannot be started, by this scheduler's clock. The time comes from the
-// pod's own timestamps if they give it exactly. It also does if the problem existed when the session began, so that a
-// change of leaders does not give the pod more time.
+// pod's own timestamps if they give it exactly, or if the problem existed when the session began, so that a change of
+// leaders does not give the pod more time.
 func (s *session) recordStartProblem(r *podRecord) {
 	problem := pod.StartProblemOf(r.pod)
 	switch {

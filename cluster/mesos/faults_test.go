@@ -81,7 +81,7 @@ func TestEndsOfSessions(t *testing.T) {
 		"nothing passes": {withProxy((*netproxy.Proxy).Blackhole), 0.05, nil,
 			mesos.ErrSilent}, // after five missed heartbeats
 		"the master's side ends": {withProxy((*netproxy.Proxy).HalfClose), 0, nil, io.ErrUnexpectedEOF},
-		"our side ends":          {withProxy((*netproxy.Proxy).HalfCloseToTarget), 0, nil, nil},
+		"the client's side ends": {withProxy((*netproxy.Proxy).HalfCloseToTarget), 0, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

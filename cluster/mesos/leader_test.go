@@ -121,14 +121,14 @@ func TestLeaderInZooKeeper(t *testing.T) {
 	server := zkserver.Start(t)
 	conn := server.Client(t)
 	for name, test := range map[string]func(*testing.T, *election){
-		"the lowest number leads":         testLowestLeads,
-		"a change ends the session":       testChangeEndsSession,
-		"nobody leads":                    testNobodyLeads,
-		"a new leader is reported":        testNewLeader,
-		"digest":                          testDigest,
-		"ZooKeeper away, session open":    testZooKeeperAway,
-		"ZooKeeper silent":                testZooKeeperSilent,
-		"the leader's address is no more": testLeaderUnreachable,
+		"the lowest number leads":      testLowestLeads,
+		"a change ends the session":    testChangeEndsSession,
+		"no master leads":              testNoLeader,
+		"a new leader is reported":     testNewLeader,
+		"digest":                       testDigest,
+		"ZooKeeper away, session open": testZooKeeperAway,
+		"ZooKeeper silent":             testZooKeeperSilent,
+		"the leader is unreachable":    testLeaderUnreachable,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,7 +232,7 @@ func testNewLeader(t *testing.T, e *election) {
 }
 
 // Each reason for having no leader has its own message, and none is cached.
-func testNobodyLeads(t *testing.T, e *election) {
+func testNoLeader(t *testing.T, e *election) {
 	m := newMaster(t)
 	d := driver(t, mesos.Options{Masters: []string{e.address()}})
 	mustFail(t, d, "no node "+e.path, "path")
@@ -322,7 +322,7 @@ func testLeaderUnreachable(t *testing.T, e *election) {
 	mustFail(t, driver(t, mesos.Options{Masters: []string{e.address()}}), "127.0.0.1:1", name, "refused")
 }
 
-func TestZooKeeperThatIsNone(t *testing.T) {
+func TestServersThatAreNoZooKeeper(t *testing.T) {
 	t.Parallel()
 	d := driver(t, mesos.Options{Masters: []string{"zk://127.0.0.1:1,no-such-host.invalid:2181/mesos"}})
 	mustFail(t, d, "ZooKeeper at zk://127.0.0.1:1,no-such-host.invalid:2181/mesos does not answer")

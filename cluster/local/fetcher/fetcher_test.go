@@ -75,7 +75,7 @@ func output(name string) func(*mesos.CommandInfo_URI) {
 	return func(u *mesos.CommandInfo_URI) { u.OutputFile = &name }
 }
 
-// A program has the name that its command uses, and no name in any directory.
+// A fetched program is found by the name that its command uses. Its open file has no name in any directory.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	url, _ := content(t, []byte("hi"))
@@ -91,8 +91,8 @@ func TestFetch(t *testing.T) {
 		"kept program":             {uri(url+"/some/file", cached), "file"},
 		"program with a name":      {uri(url+"/some/file", output("other")), "other"},
 		"kept program with a name": {uri(url+"/some/file", cached, output("other")), "other"},
-		"program of this machine":  {uri("file://" + local), "local"},
-		"kept program of this one": {uri("file://"+local, cached), "local"},
+		"local program":            {uri("file://" + local), "local"},
+		"kept local program":       {uri("file://"+local, cached), "local"},
 		"the last of one name":     {append(uri("file:///dev/null", output("x")), uri("file://"+local, output("x"))...), "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestErrorsSayWhy(t *testing.T) {
 	plain := uri(url + "/x")
 	plain[0].Executable = nil
 	if err := fetchOne(t, newTestFetcher(t), plain); err == nil || !strings.Contains(err.Error(), "only programs") {
-		t.Errorf("what is no program: %v", err)
+		t.Errorf("a URI that is not executable: %v", err)
 	}
 }
 

@@ -15,7 +15,7 @@ func executorJSON(id, framework string) string {
 		id, framework, id, resourcesOf(0.1, 32))
 }
 
-func TestOffersAreMesos(t *testing.T) {
+func TestOffersHaveTheFieldsOfMesos(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	a := w.agent(link.Registration{})

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-func TestFirstEventsAreMesos(t *testing.T) {
+func TestFirstEventsHaveTheFieldsOfMesos(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	f := w.subscribe("my-own-id")
@@ -144,7 +144,7 @@ func TestFiltersOutliveASubscriberWhoseStreamIsOpen(t *testing.T) {
 	w.subscribed(old.id).offer()
 }
 
-func TestTeardownIsForGood(t *testing.T) {
+func TestTeardownIsPermanent(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	a := w.agent(link.Registration{})

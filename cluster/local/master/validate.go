@@ -7,7 +7,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// maxID is the maximum length of a file name, because ids become folder names.
+// maxID is the maximum length of an id, which is that of a file name, because ids become folder names.
 const maxID = 255
 
 // validateTask checks whether a task can be launched with the available resources. If not, fault says why in Mesos'
