@@ -32,7 +32,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		r      wire.HTTP
 		causes []string
 	}{
-		"nobody":               {wire.HTTP{URL: "http://" + closed.Addr().String() + "/?hidden", ConnectTimeoutMillis: 50}, []string{"no connection to " + closed.Addr().String() + ", tried for 50ms (http.connect.timeout.milliseconds)", "refused"}},
+		"no listener":          {wire.HTTP{URL: "http://" + closed.Addr().String() + "/?hidden", ConnectTimeoutMillis: 50}, []string{"no connection to " + closed.Addr().String() + ", tried for 50ms (http.connect.timeout.milliseconds)", "refused"}},
 		"no such host":         {wire.HTTP{URL: "http://me:hidden@nobody.invalid/", ConnectTimeoutMillis: 50}, []string{"no connection to nobody.invalid"}},
 		"silence":              {wire.HTTP{URL: rude(t, func(net.Conn) {}), ReadTimeoutMillis: 50}, []string{"no answer: nothing came within 50ms (http.read.timeout.milliseconds)"}},
 		"silence in the body":  {wire.HTTP{URL: rude(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nx") }), ReadTimeoutMillis: 50}, []string{"status 200 OK, and the answer broke off: nothing came within 50ms"}},
@@ -129,7 +129,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// A proxy in the environment is meant for the agent's operator, not for jobs.
+// A job that names no proxy uses none. A proxy in the environment is for the agent's operator.
 func TestNoProxyIsUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")

@@ -23,9 +23,9 @@ import (
 // The program is started in a mount namespace of its own. Its descendants share the namespace, so that there is no
 // cost per task. A user other than root gets the mount namespace in a user namespace, in which the user keeps the uid
 // and has no rights over the namespace. So programs that switch users by their file mode, such as sudo, do not work
-// there. A process in the namespace can't look into a process outside of it, even if that is not concealed; it sees
-// only the numbers of that process's descriptors. If a process outside replaces a hidden file by another file, with a
-// rename, the new file is visible. In the hidden folder everything stays hidden.
+// there. A process in the namespace can't look into any process outside of it, even into one that is not concealed; of
+// such a process it sees only the numbers of the descriptors. If a process outside replaces a hidden file by another
+// file, with a rename, the new file is visible. In the hidden folder everything stays hidden.
 //
 // Executors are in such a namespace, too. Their tasks are in one that hides the same places and the folders for
 // secrets. So if a task replaces one of the executor's files by a link, the link leads the executor to no hidden file

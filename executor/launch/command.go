@@ -157,8 +157,9 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 	case refused.Errno == syscall.EACCES:
 		why = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
 	case refused.Errno == syscall.E2BIG:
-		why = "the arguments or the environment are too long; one may have 128 KiB, which the sharding context " +
-			"of a script job is, too, unless its property script.context.argument is \"false\""
+		why = "the arguments or the environment are too long: each argument or variable may have 128 KiB. " +
+			"The sharding context of a script job is such an argument, unless its property " +
+			"script.context.argument is \"false\""
 	case refused.Errno == syscall.EAGAIN, refused.Errno == syscall.ENOMEM:
 		why = "the agent allows no more processes: " + why
 	}

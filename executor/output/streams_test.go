@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A process can make a stream non-blocking that it shares with its executor. The executor still writes complete
+// A process can make a stream that it shares with its executor non-blocking. The executor still writes complete
 // records, as soon as there is room for them.
 func TestRecordInANonBlockingStream(t *testing.T) {
 	t.Parallel()

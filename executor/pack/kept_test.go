@@ -48,8 +48,8 @@ func get(t testing.TB, store *pack.Store, source pack.Source) string {
 	return got.Dir
 }
 
-// TestChangedPackageIsReplaced: whatever the owner of its files has done to a kept package, the next use finds it as it
-// was published, by the executor that has it or by another one. The change is reported.
+// TestChangedPackageIsReplaced: if the owner of its files changes a kept package in any way, the next use, by the same
+// executor or by another one, gets the package as it was published. The change is reported.
 func TestChangedPackageIsReplaced(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755},

@@ -61,7 +61,8 @@ func (s *slots) request(job string, limit int) *slot {
 	return n
 }
 
-// release releases a slot, or cancels a request that was not granted. A slot of a job without a limit needs no release.
+// release releases a slot, or cancels a request that was not granted. For
+// a slot without a limit it changes nothing.
 func (s *slots) release(n *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

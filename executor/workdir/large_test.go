@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMoveLarge: values move into files if one is too long, or if all are together.
+// TestMoveLarge: values move into files if one of them is too long, or if all together are too long.
 func TestMoveLarge(t *testing.T) {
 	t.Parallel()
 	value := func(kib int) string { return strings.Repeat("x", kib<<10) }
