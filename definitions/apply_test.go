@@ -121,7 +121,7 @@ func TestAFieldTakenOutOfTheFileGetsItsDefault(t *testing.T) {
 	}
 }
 
-func TestWhatWasExportedDiffersInNothing(t *testing.T) {
+func TestAnExportDiffersInNothing(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	apply(t, server, billingWithSecrets+"---\nkind: App\nappName: off\nappURL: https://example.com/x?token=abcdef\nbootstrapScript: run\ndisabled: true\n"+
@@ -184,7 +184,7 @@ func TestPruneRemovesJobsOfDefinedAppsOnly(t *testing.T) {
 	}
 }
 
-func TestDisabledIsLeftAsItIsUnlessTheFileSays(t *testing.T) {
+func TestDisabledChangesOnlyIfTheFileSetsIt(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	apply(t, server, billing, options{})
@@ -252,7 +252,7 @@ func TestNoRunIsLostWithoutKill(t *testing.T) {
 	}
 }
 
-func TestNothingFiresWithSettingsThatAreNotMeant(t *testing.T) {
+func TestAnEnabledJobDoesNotFireWithOldSettings(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	off := strings.Replace(billing, "appName: billing\n", "appName: billing\ndisabled: true\n", 1)
@@ -278,7 +278,7 @@ func TestNothingFiresWithSettingsThatAreNotMeant(t *testing.T) {
 	}
 }
 
-func TestAJobThatIsInNoPageIsAskedFor(t *testing.T) {
+func TestAJobThatNoPageListsIsRequested(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	apply(t, server, billing+"disabled: true\n", options{})
@@ -318,7 +318,7 @@ func TestEachItemIsReportedAndTheOthersAreDone(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerRefusesIsKnownBeforeAnythingChanges(t *testing.T) {
+func TestRefusalsAreReportedBeforeAnythingChanges(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	apply(t, server, billing, options{})

@@ -26,8 +26,8 @@ type Step struct {
 	*Definition
 	// Differences are the fields that change. For a new document they are the fields that differ from the defaults.
 	Differences []Difference
-	// Withheld are the fields whose secrets the files contain in clear, and the server hides. They cannot be compared,
-	// and the server keeps its values.
+	// Withheld are the fields whose secrets the files contain in clear but the server hides. Their values cannot be
+	// compared, and the server keeps its own.
 	Withheld []string
 	// Disable and Enable say whether the app or job is also disabled or enabled, which is no part of the document.
 	Disable, Enable bool

@@ -119,7 +119,7 @@ type update struct {
 	differences []Difference
 	// body contains the fields to send: those that differ.
 	body map[string]any
-	// withheld are the fields whose secrets the file contains in clear, and the server hides, so that they cannot be
+	// withheld are the fields whose secrets the file contains in clear but the server hides, so that they cannot be
 	// compared.
 	withheld []string
 	// unknown are violations for placeholders of secrets that the server does not have or would not keep.

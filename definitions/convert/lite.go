@@ -103,7 +103,7 @@ func (l *lite) convert() (*Result, error) {
 	if len(l.jobs) == 0 {
 		hint := ""
 		if len(l.global) > 0 {
-			hint = "; its settings are, so that the jobs are probably in Java: read them from ZooKeeper, with --zk HOSTS/NAMESPACE"
+			hint = ", only its settings, so the jobs are probably defined in Java: read them from ZooKeeper, with --zk HOSTS/NAMESPACE"
 		}
 		return nil, fmt.Errorf("%s has no job of ElasticJob-Lite%s: give a YAML or properties file with elasticjob.jobs, an XML file with elasticjob:job, a job's configuration from ZooKeeper, with jobName, or its ZooKeeper with --zk", l.file, hint)
 	}

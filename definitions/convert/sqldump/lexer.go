@@ -224,8 +224,8 @@ func (l *lexer) token() (t token, ok bool) {
 	return t, true
 }
 
-// prefixed reads the text after a word that is the prefix of one, as in N'a', E'a\n' and X'61', and makes the token
-// that text. It also converts a number such as 0x61 to a text.
+// prefixed reads the text after a word that is its prefix, as in N'a', E'a\n' and X'61', and turns the token into that
+// text. It also converts a number such as 0x61 to a text.
 func (l *lexer) prefixed(t *token) {
 	textFollows := l.offset < len(l.source) && l.source[l.offset] == '\''
 	switch {
