@@ -16,7 +16,7 @@ type run struct {
 	states map[int]string // by shard
 }
 
-// phrases has the words with which events tell the server's constants.
+// phrases are the words for the server's constants in the demo's output.
 var phrases = map[string]string{
 	"NORMAL_TRIGGER": "fired by its cron", "TRIGGER": "triggered",
 	"MISFIRE": "fired late: the run before it took longer",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// screen writes for people.
+// screen writes the demo's output, in colour if it is a terminal.
 type screen struct {
 	out    io.Writer
 	styles bool // with colours and bold text

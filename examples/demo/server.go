@@ -80,7 +80,7 @@ func (s *server) killed() bool {
 func (s *server) stop(hurry context.Context) error {
 	select {
 	case <-s.exited:
-		return nil // whoever noticed the end has returned its reason, or it was killed
+		return nil // watch or awaitReady has returned the reason, or the server was killed
 	default:
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
