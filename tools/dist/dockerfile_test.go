@@ -46,12 +46,12 @@ func TestDockerfile(t *testing.T) {
 				runs = append(runs, strings.Join(c.CmdLine, " "))
 			case *instructions.CopyCommand:
 				if c.From != "" && !slices.Contains(names, c.From) {
-					t.Errorf("%s copies from the stage %s, which none before it is", stage.Name, c.From)
+					t.Errorf("%s copies from %s, but no earlier stage has that name", stage.Name, c.From)
 				}
 				for _, path := range c.SourcePaths {
 					if _, err := os.Stat(filepath.Join(root, path)); c.From == "" &&
 						(err != nil || slices.Contains(strings.Fields(string(ignored)), path)) {
-						t.Errorf("%s copies %s, which is not there for it: %v", stage.Name, path, err)
+						t.Errorf("%s copies %s, which does not exist or is in .dockerignore: %v", stage.Name, path, err)
 					}
 				}
 			}
@@ -61,7 +61,7 @@ func TestDockerfile(t *testing.T) {
 	if !slices.ContainsFunc(runs, func(run string) bool {
 		return strings.Contains(run, "make dist PLATFORMS=$TARGETOS/$TARGETARCH VERSION=$VERSION COMMIT=$COMMIT")
 	}) {
-		t.Errorf("no step builds what a release has: %q", runs)
+		t.Errorf("no step builds the programs with make dist: %q", runs)
 	}
 	last := stages[len(stages)-1]
 	if last.Name != "server" || last.BaseName != "scratch" {
