@@ -31,7 +31,7 @@ func TestEventsAreRead(t *testing.T) {
 		of     goTest
 		failed []string
 	}{
-		"a skipped test may be": {goTest{}, []string{"./jobs ", "./app TestC/one", "./app TestC"}},
+		"a skipped test is allowed": {goTest{}, []string{"./jobs ", "./app TestC/one", "./app TestC"}},
 		"a skipped test counts as failed": {goTest{noSkip: true}, []string{
 			"./jobs ", "./app TestB", "./app TestC/one", "./app TestC",
 		}},
@@ -89,7 +89,7 @@ func TestAFailedSubtestIsReportedAlone(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeginBesideWhat(t *testing.T) {
+func TestPhasesThatMayRunTogether(t *testing.T) {
 	t.Parallel()
 	computes, waits, alone := phase{name: "c"}, phase{name: "w", waits: true}, phase{name: "a", alone: true}
 	ended := func(o outcome) map[string]result { return map[string]result{"built": {Outcome: o}} }

@@ -32,7 +32,7 @@ func run(ctx context.Context, args []string) (bool, error) {
 	list := flags.Bool("list", false, "list the phases, and run none")
 	fresh := flags.Bool("fresh", false, "nightly: forget the results of earlier runs on this commit")
 	user := flags.String("user", "", "as root: run as this user what does not need root")
-	seed := flags.Uint64("seed", 0, "the seed after which nightly's worlds begin; 0 for one of this day")
+	seed := flags.Uint64("seed", 0, "the seed after which nightly's worlds begin; 0 for one that depends on the date")
 	if err := flags.Parse(args); err != nil {
 		return false, err
 	}

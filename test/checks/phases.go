@@ -93,7 +93,7 @@ const mesosAsRoot = "^(TestReasons|TestRunAs|TestPartitions)$/^(over_the_memory_
 type settings struct {
 	tier tier
 	root string
-	seed uint64 // the seed of nightly's worlds; 0 for one of this day
+	seed uint64 // the seed of nightly's worlds; 0 for one that depends on the date
 }
 
 // phases returns the phases of a tier in the order in which they start.

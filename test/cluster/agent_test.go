@@ -57,8 +57,9 @@ func TestAgentRestarted(t *testing.T) {
 	c.OnceEach()
 }
 
-// TestAgentCutOff disconnects an agent from its master until it is unreachable, and reconnects it: its tasks run again,
-// and none of their shards starts a second time, because the agent is back before the time of rule E4.
+// TestAgentCutOff disconnects an agent from its master until it is unreachable, and reconnects it: its tasks are
+// reported as running, and none of their shards starts a second time, because the agent is back before the time of rule
+// E4.
 func TestAgentCutOff(t *testing.T) {
 	for _, test := range []struct {
 		name string

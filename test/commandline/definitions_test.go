@@ -134,7 +134,7 @@ env:
 disabled: true
 `
 
-func TestExportOfEveryFieldAppliesToNothing(t *testing.T) {
+func TestApplyOfAnExportChangesNothing(t *testing.T) {
 	u := start(t)
 	u.defines()
 	u.write("defs/full.yaml", fullJob)

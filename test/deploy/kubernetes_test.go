@@ -55,7 +55,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 		t.Errorf("the API warns:\n%s", out)
 	}
 
-	t.Run("what the servers may do", func(t *testing.T) { mayDo(t, c) })
+	t.Run("permissions of the servers", func(t *testing.T) { mayDo(t, c) })
 	t.Run("two servers", func(t *testing.T) {
 		// The namespace rejects pods that do not conform to the restricted standard.
 		eventually.Works(t, "make two pods", func() error {
@@ -66,7 +66,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 			return nil
 		})
 	})
-	t.Run("the others", func(t *testing.T) {
+	t.Run("other manifests", func(t *testing.T) {
 		for _, args := range [][]string{{"-k", manifests + "/trial"},
 			{"-f", manifests + "/network-policy/policies.yaml"}, {"-f", manifests + "/autoscaler/role.yaml"}} {
 			if out := kubectl.Run(t, c, append([]string{"apply", "--dry-run=server"},
@@ -75,7 +75,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 			}
 		}
 	})
-	t.Run("what is commented out", func(t *testing.T) {
+	t.Run("parts that are commented out", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "kubernetes")
 		err := os.CopyFS(dir, os.DirFS(manifests))
 		commented := regexp.MustCompile(`(?m)^( *)# ((?: *- |components:|patches:|  +\S+: |  +\S+:$).*)$`)
@@ -100,7 +100,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 			}
 		}
 	})
-	t.Run("what another password leaves", func(t *testing.T) {
+	t.Run("objects left by another password", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "kubernetes")
 		err := errors.Join(os.CopyFS(dir, os.DirFS(manifests)),
 			os.WriteFile(filepath.Join(dir, "database.env"), []byte("ELASTICJOB_REGISTRY=another"), 0o600))
@@ -130,7 +130,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 		}
 		kubectl.Run(t, c, "apply", "-k", manifests)
 	})
-	t.Run("a pod that may more", func(t *testing.T) {
+	t.Run("unrestricted pods", func(t *testing.T) {
 		for _, namespace := range []string{"elasticjob", "elasticjob-jobs"} {
 			out, err := kubectl.Try(t, c, "run", "root", "-n", namespace, "--image="+kubernetesserver.Box.Name)
 			if err == nil || !strings.Contains(out, "violates PodSecurity") {
@@ -138,7 +138,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 			}
 		}
 	})
-	t.Run("nothing of the servers where jobs are", func(t *testing.T) {
+	t.Run("no objects of the servers in the namespace of jobs", func(t *testing.T) {
 		// Users who may publish an app could name such objects in its podTemplate.
 		for resource, want := range map[string]string{"secrets": "", "serviceaccounts": "serviceaccount/default",
 			"persistentvolumeclaims": ""} {

@@ -20,7 +20,7 @@ func TestUnits(t *testing.T) {
 	if analyze == "" {
 		t.Skip("there is no systemd-analyze: this is no machine that the units are for")
 	}
-	for unit, most := range map[string]float64{"elasticjob.service": 1.5, "elasticjob-local.service": 4} {
+	for unit, limit := range map[string]float64{"elasticjob.service": 1.5, "elasticjob-local.service": 4} {
 		t.Run(unit, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -41,8 +41,8 @@ func TestUnits(t *testing.T) {
 				t.Fatalf("systemd-analyze security: %v\n%s", err, out)
 			}
 			t.Logf("exposure of %s: %s", unit, found[1])
-			if level, err := strconv.ParseFloat(string(found[1]), 64); err != nil || level > most {
-				t.Errorf("exposure %s, want at most %v\n%s", found[1], most, out)
+			if level, err := strconv.ParseFloat(string(found[1]), 64); err != nil || level > limit {
+				t.Errorf("exposure %s, want at most %v\n%s", found[1], limit, out)
 			}
 		})
 	}

@@ -170,7 +170,8 @@ func unpack(t *testing.T, archive []byte, folder string) string {
 		}
 		if !strings.HasPrefix(header.Name, folder+"/") || header.Uid != 0 || header.Uname != "" ||
 			header.ModTime.UTC().Format("2006-01-02T15:04:05") != "2026-01-02T03:04:05" {
-			t.Errorf("the archive's %s is user %d's (%q), of %s: want it in %s/, nobody's, and of the commit's time",
+			t.Errorf("the archive's %s belongs to user %d (%q) and has the time %s: want it in %s/, of user 0, without a name, and "+
+				"with the commit's time",
 				header.Name, header.Uid, header.Uname, header.ModTime, folder)
 		}
 		path := filepath.Join(dir, filepath.FromSlash(header.Name))

@@ -60,7 +60,7 @@ func TestRulesNameFunctionsThatExist(t *testing.T) {
 		}
 	}
 	if rules < 60 {
-		t.Errorf("only %d rules were looked at", rules)
+		t.Errorf("only %d rules were checked", rules)
 	}
 }
 

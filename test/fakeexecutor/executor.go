@@ -1,5 +1,6 @@
-// Package fakeexecutor is an executor as Mesos agents start it, for tests of an agent, whose test binary acts as one.
-// It uses HTTP and JSON, with no library of Mesos except its types, and obeys the data of its tasks:
+// Package fakeexecutor is a simple executor for tests of agents. The test binary runs it when an agent starts the
+// binary as an executor. It uses HTTP and JSON, with no library of Mesos except its types, and obeys the data of its
+// tasks:
 //
 //	finish       RUNNING, FINISHED
 //	child        RUNNING, with a process of its own in its session; its pid is the data

@@ -226,7 +226,8 @@ func (m *machine) finished() (ids []string, err error) {
 	return ids, nil
 }
 
-// awaitFinished waits until a run that is not in before has finished. when says for the error when it was awaited.
+// awaitFinished waits until a run that is not in before has finished. when
+// completes the error: it says after which event the run was awaited.
 func (m *machine) awaitFinished(when string, before []string) {
 	m.Helper()
 	m.until("a run finishes", 3*time.Minute, func() error {

@@ -66,7 +66,7 @@ func TestPurePackagesOnlyDecide(t *testing.T) {
 	})
 	for _, whole := range pure {
 		if looked[whole] == 0 {
-			t.Errorf("%s has no file that was looked at", whole)
+			t.Errorf("no file of %s was checked", whole)
 		}
 	}
 }
@@ -87,8 +87,8 @@ func TestTestsNeedFewLibrariesOfTheirOwn(t *testing.T) {
 	slices.Sort(needed)
 	for _, path := range slices.Compact(needed) {
 		if !slices.Contains(known, path) {
-			t.Errorf("%s is needed by tests alone, and whoever imports this module would require it: what imports it "+
-				"belongs into test/conformance", path)
+			t.Errorf("only tests need %s, but every module that imports this one would require it: move these tests "+
+				"to test/conformance", path)
 		}
 	}
 	for _, path := range testLibraries {
@@ -168,8 +168,8 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 		"from a subpackage to its parent": {from: "registry/zookeeper", imports: module + "/registry"},
 		"pure":                            {from: "scheduler/core", imports: "sync", want: "scheduler/core is pure"},
 		"cmd puts together":               {from: "cmd/scheduler", imports: module + "/cluster/local"},
-		"a closed package's part":         {from: "cmd/scheduler", imports: module + "/cluster/local/master", want: "its parts are its own"},
-		"a closed package's neighbour":    {from: "cluster/mesos", imports: module + "/cluster/local/link", want: "its parts are its own"},
+		"a closed package's part":         {from: "cmd/scheduler", imports: module + "/cluster/local/master", want: "its subpackages are private"},
+		"a closed package's neighbour":    {from: "cluster/mesos", imports: module + "/cluster/local/link", want: "its subpackages are private"},
 		"within a closed package":         {from: "cluster/local/agent", imports: module + "/cluster/local/link"},
 		"a test's package":                {from: "test/whole", imports: module + "/cluster/local"},
 		"up":                              {from: "internal/wire", imports: module + "/executor", want: "internal/wire imports executor: imports go down the layout only, and executor stands above internal/wire"},
@@ -190,7 +190,7 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 		"tools are no jobs":               {from: "tools/x", imports: module + "/sdk", want: "import no package but sdk"},
 		"sdk brings nothing":              {from: "sdk", imports: module + "/internal/wire", want: "sdk imports no other package"},
 		"sdk is for jobs":                 {from: "api", imports: module + "/sdk", want: "sdk stands above api"},
-		"nothing of the tests' world":     {from: "api", imports: module + "/test/whole", want: "is for no package"},
+		"nothing of the tests' world":     {from: "api", imports: module + "/test/whole", want: "no package may import anything below"},
 		"a package that has no place":     {from: "misc", imports: "fmt", want: "misc is not in the layout"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -219,12 +219,12 @@ func refuse(from, path string) string {
 	case isOutside(from):
 		return "examples stand for users: they talk to the server over HTTP and import no package but sdk"
 	case isOutside(to):
-		return "what is under test/, examples/ and tools/ is for no package"
+		return "no package may import anything below test/, examples/ or tools/"
 	case slices.ContainsFunc(closed, func(whole string) bool {
 		return strings.HasPrefix(to, whole+"/") &&
 			!in(from, whole)
 	}):
-		return "its parts are its own: import the package that they belong to"
+		return "its subpackages are private: import the package that they belong to"
 	case source == target:
 		if strings.HasSuffix(to, "test") {
 			return "a suite for tests is imported by _test.go files only"

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// CgroupsOf and RemoveCgroups are for tests in which close does not end a Kubernetes.
+// CgroupsOf and RemoveCgroups are for a test that kills the process of another test, so that close is never called.
 var (
 	CgroupsOf     = cgroupsOf
 	RemoveCgroups = removeCgroups

@@ -16,8 +16,8 @@ import (
 
 const deadline = 10 * time.Second
 
-// echo starts a server that returns each line, and "bye
-// " at the end of its input.
+// echo starts a server that returns each line, and a line "bye" at the end of its
+// input.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

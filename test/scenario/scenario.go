@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite scenarios with what is seen now")
+var update = flag.Bool("update", false, "rewrite scenarios with the present output")
 
 // Scene executes the commands of one file.
 type Scene interface {

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	seed     = flag.Uint64("soak.seed", 0, "which random choices are made; 0 for others each time")
+	seed     = flag.Uint64("soak.seed", 0, "seed of the random choices; 0 for another one each time")
 	duration = flag.Duration("soak.duration", 10*time.Minute, "how long things are broken")
 	kind     = flag.String("soak.on", "mesos",
 		"mesos, local-cluster (cluster/local as processes) or local (one server with --local)")
@@ -37,7 +37,7 @@ type soak struct {
 	faults []happened
 }
 
-// happened is a fault, with what the size of the ledger was before and after it.
+// happened is a fault, with the size of the ledger before and after it.
 type happened struct {
 	name     string
 	from, to int64
@@ -57,7 +57,7 @@ func begin(m *system.Machine) *soak {
 	}
 }
 
-// executorKilled is the name of the only fault after which a shard may run again that had come to its end.
+// executorKilled is the name of the only fault after which a shard that has come to its end may run again.
 const executorKilled = "executor killed"
 
 // fault breaks something, and repairs it before it returns.
@@ -102,8 +102,8 @@ func (s *soak) run(faults []fault) {
 	fmt.Fprintf(os.Stderr, "soak: seed %d: %v: %s\n", *seed, s.did, said)
 }
 
-// wantUnreported checks of a shard whose process came to its end more than once that each end but the last one could
-// not be reported, because the executor was killed in that moment: the shard then counts as lost, and runs again.
+// wantUnreported checks a shard whose process came to its end more than once: between each end and the next entry, the
+// executor must have been killed. Only then can the end be unreported, so that the shard counts as lost and runs again.
 func (s *soak) wantUnreported(part system.Part) {
 	s.Helper()
 	var end *system.Entry
@@ -144,9 +144,9 @@ func (s *soak) wantFinished(id string) {
 	}
 }
 
-// wait waits for a random time of up to most.
-func (s *soak) wait(most time.Duration) {
-	<-time.After(time.Duration(s.random.Float64() * float64(most)))
+// wait waits for a random time of up to limit.
+func (s *soak) wait(limit time.Duration) {
+	<-time.After(time.Duration(s.random.Float64() * float64(limit)))
 }
 
 // killExecutor kills one of the executors with SIGKILL, or all of them.

@@ -219,8 +219,8 @@ func TestTriggersOfARunningJob(t *testing.T) {
 	}
 }
 
-// TestExplainWhatWaits is promise 4: explain says why a shard waits.
-func TestExplainWhatWaits(t *testing.T) {
+// TestExplainWaitingShards is promise 4: explain says why a shard waits.
+func TestExplainWaitingShards(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
 	m.App("a", writes, nil)

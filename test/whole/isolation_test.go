@@ -31,9 +31,9 @@ func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	}
 }
 
-// TestWithoutHidingProcessesAreClosed: even if the data folder is not hidden, a job of the same user cannot access the
-// processes of the server.
-func TestWithoutHidingProcessesAreClosed(t *testing.T) {
+// TestProcessesAreClosedIfFilesAreNotHidden: even if the data folder is not hidden, a job of the same user cannot access
+// the processes of the server.
+func TestProcessesAreClosedIfFilesAreNotHidden(t *testing.T) {
 	t.Parallel()
 	_, said := runThief(t, nobody, "--hide-data=false")
 	files := 0
@@ -52,8 +52,8 @@ func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 	}
 }
 
-// TestAsRootAJobOfAnotherUserSeesNothing is the same test for a server of root whose jobs run as another user, whom a
-// flag names or the server chooses.
+// TestAsRootAJobOfAnotherUserSeesNothing is TestAJobSeesNothingOfTheSameUsersServer for a server of root whose jobs run
+// as another user. A flag names this user, or the server chooses it.
 func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
