@@ -14,7 +14,7 @@ const server = useServer({
   },
 })
 
-scene('a package is looked into before it is published, and pinned', server, async ({ open, server: s }) => {
+scene('a package is checked before it is published, and pinned', server, async ({ open, server: s }) => {
   const file = join(s.dir, 'good.sh')
   await writeFile(file, '#!/bin/sh\necho good\n', { mode: 0o755 })
   const page = await open('/apps/new')
@@ -59,7 +59,7 @@ scene('the list has each app with its jobs', server, async ({ open }) => {
   await page.waitForURL('**/jobs?app=plain')
 })
 
-scene('an app is disabled and enabled again by undoing it; its jobs are there', server, async ({ open, server: s }) => {
+scene('an app is disabled, and enabled again with Undo; its page lists its jobs', server, async ({ open, server: s }) => {
   const page = await open('/apps/app/plain')
   await page.getByRole('link', { name: 'of-plain-3' }).waitFor()
   await accessible(page)
@@ -85,7 +85,7 @@ scene('an edit shows what will change', server, async ({ open, server: s }) => {
 })
 
 // There is no Kubernetes in this test. The page is told that there is, and the server rejects fields about images.
-scene('on Kubernetes an app has an image and a pod template, and what is refused stands at its field', server, async ({ open, server: s }) => {
+scene('an app on Kubernetes has an image and a pod template; a refused value is shown at its field', server, async ({ open, server: s }) => {
   await s.app('moved', 'true')
   const page = await open('/apps')
   page.problems.expect(/422 PUT \/api\/app/)
@@ -131,7 +131,7 @@ scene('on Kubernetes an app has an image and a pod template, and what is refused
   await accessible(page)
 })
 
-scene('to delete an app names its jobs, and asks for its name', server, async ({ open, server: s }) => {
+scene('deleting an app lists its jobs, and asks for its name', server, async ({ open, server: s }) => {
   await s.app('doomed', 'true')
   await s.job('with-it', 'doomed', {})
   const page = await open('/apps/app/doomed')

@@ -33,7 +33,7 @@ const server = useServer({
   args: ['--oidc-issuer', provider.url, '--oidc-client-id', 'elasticjob', '--oidc-role', 'staff=viewer', '--oidc-redirect-url', `${url}api/oidc/callback`],
 })
 
-scene('one logs in, follows links, goes back and loads a page again', server, async ({ open }) => {
+scene('a user logs in, follows links, goes back and reloads a page', server, async ({ open }) => {
   const page = await open(`${url}jobs`)
   page.problems.expect(/^answer: 401 GET \/tools\/elasticjob\/api\//)
   const at = () => page.url().replace(url, '/')

@@ -13,7 +13,7 @@ const server = useServer({
   },
 })
 
-scene('agents, what runs on each with its progress, and by which executors', server, async ({ open }) => {
+scene('agents are shown with their tasks, the progress of these, and their executors', server, async ({ open }) => {
   const page = await open('/cluster')
   const agents = page.getByRole('region', { name: 'Agents' })
   const agent = agents.getByRole('row').nth(1)
@@ -37,7 +37,7 @@ scene('agents, what runs on each with its progress, and by which executors', ser
   await page.waitForURL(/\/executions\/execution\//)
 })
 
-scene('agents are called as their hosts wherever they stand, with the id on hover, and its end where hosts are shared', server, async ({ open, server: s }) => {
+scene('agents are named after their hosts, with the id on hover, and its end if they share one', server, async ({ open, server: s }) => {
   const [{ id }] = (await s.api('GET', '/api/cluster')).agents
   const page = await open('/jobs')
   /** @type {{id: string, hostname: string}[]} */
@@ -84,7 +84,7 @@ scene('a machine is cordoned with a reason, is listed with it, and is used again
   assert.equal(await machines.count(), 0)
 })
 
-scene('a machine drains, and shows what is left there', server, async ({ open }) => {
+scene('a machine drains, and shows which tasks are left', server, async ({ open }) => {
   const page = await open('/cluster')
   const agent = page.getByRole('region', { name: 'Agents' }).getByRole('row').nth(1)
   await agent.getByRole('link').first().click()
@@ -105,7 +105,7 @@ scene('a machine drains, and shows what is left there', server, async ({ open })
   await agent.getByText('Registered').waitFor()
 })
 
-scene('a machine that was heard a moment ago is declared dead only on demand', server, async ({ open, server: s }) => {
+scene('a machine heard from a moment ago is declared dead only after a second confirmation', server, async ({ open, server: s }) => {
   const page = await open('/cluster')
   page.problems.expect(/^answer: 409 POST \/api\/agent\/.*\/dead/)
   await page.getByRole('region', { name: 'Agents' }).getByRole('row').nth(1).getByRole('link').first().click()
@@ -157,7 +157,7 @@ scene('tasks are reconciled, and not too often', server, async ({ open }) => {
   assert.ok(await page.getByRole('button', { name: 'Reconcile', exact: true }).isDisabled())
 })
 
-scene('faulty documents are told with what to do', server, async ({ open }) => {
+scene('faulty documents are listed with what to do', server, async ({ open }) => {
   const page = await open('/')
   await page.route('**/api/operate/faulty', (route) => route.fulfill({ json: [{ path: '/elasticjob-cloud/config/job/broken', kind: 'job', name: 'broken', reason: 'its jobName is "other"', since: new Date().toISOString(), lastGood: false }] }))
   await page.goto('/cluster#faulty')

@@ -11,7 +11,7 @@ const server = useServer({
 
 const gone = /^(no answer: net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED)|answer: 503) /
 
-scene('a server that is killed is missed, and found again', server, async ({ open }) => {
+scene('the page says that a killed server does not answer, and recovers when it is back', server, async ({ open }) => {
   const page = await open('/jobs')
   page.problems.expect(gone)
   await page.getByRole('link', { name: 'nightly-invoices' }).waitFor()

@@ -41,7 +41,7 @@ const alike = [
 ]
 const nowhere = { finished: '', failed: '', running: '', waiting: '', task: '', failedTask: '', agent: '' }
 for (const name of Object.keys(views(nowhere)).filter((n) => !alike.includes(n))) {
-  scene(`${name}: each of its requests fails once`, server, async ({ open }) => {
+  scene(`${name} recovers when each of its requests fails once`, server, async ({ open }) => {
     const page = await open('about:blank', { as: 'admin' })
     page.problems.expect(failed)
     // Errors that the server itself answers, such as about the missing fields of an empty form.
@@ -56,7 +56,7 @@ for (const name of Object.keys(views(nowhere)).filter((n) => !alike.includes(n))
   })
 }
 
-scene('a page whose module, or one of those it needs, fails is there by itself', server, async ({ open }) => {
+scene('a page recovers when its module, or one that it imports, fails to load once', server, async ({ open }) => {
   for (const which of [/\/pages\/jobform\.js$/, /\/pieces\/(docform|field|placement)\.js$/]) {
     const page = await open('/jobs', { as: 'admin', theme: 'dark', language: 'zh', width: 390 })
     page.problems.expect(failed)
@@ -72,7 +72,7 @@ scene('a page whose module, or one of those it needs, fails is there by itself',
   }
 })
 
-scene('the page says so when its own script fails, and is there when it is loaded again', server, async ({ open }) => {
+scene('the console says so when its script fails to load, and works when it is loaded again', server, async ({ open }) => {
   const page = await open('about:blank', { as: 'admin' })
   page.problems.expect(failed)
   await firstFails(page, /\/js\/main\.js$/)
@@ -82,7 +82,7 @@ scene('the page says so when its own script fails, and is there when it is loade
   assert.equal(await page.locator('.starting').count(), 0)
 })
 
-scene('stylesheets that fail are asked for again', server, async ({ open }) => {
+scene('stylesheets that fail to load are requested again', server, async ({ open }) => {
   const page = await open('about:blank', { as: 'admin' })
   page.problems.expect(failed)
   const paths = await firstFails(page, /\.css$/)
@@ -99,7 +99,7 @@ scene('stylesheets that fail are asked for again', server, async ({ open }) => {
   assert.ok(paths.length > 5, `stylesheets have failed: ${paths}`)
 })
 
-scene('output whose requests fail is shown', server, async ({ open }) => {
+scene('output is shown although its first requests fail', server, async ({ open }) => {
   const page = await open('about:blank', { as: 'admin' })
   page.problems.expect(failed)
   const paths = await firstFails(page, /\/logs$/)
@@ -109,7 +109,7 @@ scene('output whose requests fail is shown', server, async ({ open }) => {
   await noAlert(page)
 })
 
-scene('a search of the palette whose requests fail finds jobs', server, async ({ open }) => {
+scene('a search of the palette finds jobs although its first requests fail', server, async ({ open }) => {
   const page = await open('/cluster', { as: 'admin' })
   page.problems.expect(failed)
   await drawn(page)
@@ -120,7 +120,7 @@ scene('a search of the palette whose requests fail finds jobs', server, async ({
   assert.equal(paths.length, 2)
 })
 
-scene('a draft is checked when its first check fails', server, async ({ open }) => {
+scene('a draft is checked again when its first check fails', server, async ({ open }) => {
   const page = await open('/jobs/new', { as: 'admin' })
   page.problems.expect(failed)
   page.problems.expect(/^answer: 422 /)
@@ -132,7 +132,7 @@ scene('a draft is checked when its first check fails', server, async ({ open }) 
   assert.equal(paths.length, 1)
 })
 
-scene('the description of the API is there when its request fails once', server, async ({ open }) => {
+scene('the description of the API is shown although its first request fails', server, async ({ open }) => {
   const page = await open('about:blank', { as: 'admin' })
   page.problems.expect(failed)
   await firstFails(page, /^\/api\/(openapi\.json|session)$/)
@@ -140,7 +140,7 @@ scene('the description of the API is there when its request fails once', server,
   await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
 })
 
-scene('a login by its first request that fails is possible, and knows the ways', server, async ({ open }) => {
+scene('a login is possible although its first requests fail', server, async ({ open }) => {
   const page = await open('about:blank')
   page.problems.expect(failed)
   page.problems.expect(/^answer: 401 GET \/api\/session$/)

@@ -33,7 +33,7 @@ async function isText(page) {
   assert.equal(await page.locator('body script, [onerror], main b, main iframe').count(), 0, `markup was made of text at ${page.url()}`)
 }
 
-scene('of names, descriptions and causes', server, async ({ open }) => {
+scene('markup in names, descriptions and causes is shown as text', server, async ({ open }) => {
   const page = await open('/')
   for (const [path, text] of [['/', 'hostile'], ['/jobs', 'hostile'], ['/jobs/job/hostile', '<script>'], ['/jobs/job/hostile/edit', ''], ['/apps/app/hostile', 'hostile'], [`/executions/execution/${encodeURIComponent(execution)}`, '<b>cause</b>'], ['/executions', 'hostile'], ['/audit', 'hostile'], ['/history', '']]) {
     await page.goto(path)
@@ -43,7 +43,7 @@ scene('of names, descriptions and causes', server, async ({ open }) => {
   }
 })
 
-scene('of output', server, async ({ open }) => {
+scene('markup in output is shown as text', server, async ({ open }) => {
   const page = await open(`/tasks/task/${encodeURIComponent(task)}/log`)
   for (const text of ["<script>document.title='broken'</script>", `<img src=x onerror="document.title='broken'">`, '{{7*7}} ${7*7} &lt;b&gt;', 'end of marks', 'no UTF-8', 'the last line']) {
     await page.getByText(text).first().waitFor({ state: 'attached' })
@@ -52,7 +52,7 @@ scene('of output', server, async ({ open }) => {
   await fits(page) // even with long lines
 })
 
-scene('of addresses', server, async ({ open }) => {
+scene('markup in addresses is shown as text', server, async ({ open }) => {
   const page = await open('/')
   page.problems.expect(/^answer: 4\d\d GET \/api\//)
   for (const path of [`/jobs/job/${encodeURIComponent(hostile)}`, `/apps/app/${encodeURIComponent(hostile)}`, `/executions/execution/${encodeURIComponent(hostile)}`, `/${encodeURIComponent(hostile)}`, `/jobs?search=${encodeURIComponent(hostile)}`, '/jobs/job/%2e%2e%2f%2e%2e', '/jobs?page=-1&per_page=x']) {

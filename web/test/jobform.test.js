@@ -32,7 +32,7 @@ scene('a job is registered by the form, which says what its cron means', server,
   })
 })
 
-scene('what is wrong stands at its field, in place of the help', server, async ({ open }) => {
+scene('a mistake is shown at its field, in place of the help', server, async ({ open }) => {
   const page = await open('/jobs/new')
   wrongAsOneTypes(page)
   page.problems.expect(/422 POST \/api\/job\/register/)
@@ -62,7 +62,7 @@ scene('form and JSON are one document', server, async ({ open }) => {
   assert.equal(await page.getByRole('textbox', { name: /^Retries/ }).inputValue(), '3')
 })
 
-scene('an edit shows what it changes, and what somebody else has changed meanwhile', server, async ({ open }) => {
+scene('an edit shows its changes, and those that another user has made meanwhile', server, async ({ open }) => {
   await server.job('edited', 'batch', { cron: '0 0 3 * * ?', env: { API_TOKEN: 'hidden-1', LEVEL: 'info' } })
   const page = await open('/jobs/job/edited/edit')
   wrongAsOneTypes(page)
@@ -84,7 +84,7 @@ scene('an edit shows what it changes, and what somebody else has changed meanwhi
   assert.deepEqual([saved.cron, saved.description, saved.env], ['0 0 4 * * ?', 'by another', { API_TOKEN: '******', LEVEL: 'debug' }])
 })
 
-scene('texts of several lines keep them', server, async ({ open }) => {
+scene('texts of several lines keep their line breaks', server, async ({ open }) => {
   await server.job('lines', 'batch', { env: { LIST: 'a\nb' }, props: { 'script.command.line': "sh -c 'echo hi\necho ho'" } })
   const page = await open('/jobs/job/lines/edit')
   for (const name of [/^Command/, 'Value LIST']) {
@@ -95,7 +95,7 @@ scene('texts of several lines keep them', server, async ({ open }) => {
   assert.deepEqual([env.LIST, props['script.command.line']], ['a\nbc', "sh -c 'echo hi\necho ho'c"])
 })
 
-scene('who leaves with changes is asked', server, async ({ open }) => {
+scene('leaving the form with unsaved changes asks for confirmation', server, async ({ open }) => {
   const page = await open('/jobs/new')
   wrongAsOneTypes(page)
   await page.getByRole('textbox', { name: 'Name jobName' }).fill('half')
@@ -109,7 +109,7 @@ scene('who leaves with changes is asked', server, async ({ open }) => {
   await page.waitForURL('**/jobs')
 })
 
-scene('a copy has all but the name', server, async ({ open }) => {
+scene('a copy has all settings but the name', server, async ({ open }) => {
   await server.job('original', 'batch', { shardingTotalCount: 7, props: { 'script.command.line': 'echo hi' } })
   const page = await open('/jobs/new?from=original')
   wrongAsOneTypes(page)

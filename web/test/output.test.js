@@ -28,7 +28,7 @@ const server = useServer({
 const log = '[role="log"]'
 const atEnd = (/** @type {import('playwright-core').Page} */ page) => page.locator(log).evaluate((e) => e.scrollTop + e.clientHeight >= e.scrollHeight - 4)
 
-scene('the end is followed, and what one reads above stays where it is', server, async ({ open }) => {
+scene('the end is followed, and a part that is read above stays in place', server, async ({ open }) => {
   const job = await talking(server, 'talking')
   await job.say(200)
   const page = await open(`/tasks/task/${part(job.task)}/log`)
@@ -55,7 +55,7 @@ scene('the end is followed, and what one reads above stays where it is', server,
   await page.getByText('The task has ended').waitFor()
 })
 
-scene('a connection that breaks goes on where it was', server, async ({ open }) => {
+scene('following continues at its position after the connection broke', server, async ({ open }) => {
   const job = await talking(server, 'healing')
   await job.say(20)
   const page = await open(`/tasks/task/${part(job.task)}/log`)
@@ -70,7 +70,7 @@ scene('a connection that breaks goes on where it was', server, async ({ open }) 
   await job.end()
 })
 
-scene('a search in all of it leads there, lines have addresses, and numbers where they are known', server, async ({ open }) => {
+scene('a search of the whole output leads to a match; lines have addresses, and numbers if known', server, async ({ open }) => {
   const [shard] = ran.shards
   const page = await open(`/tasks/task/${part(shard.taskId)}/log`)
   await page.getByText('the needle').waitFor()
@@ -90,7 +90,7 @@ scene('a search in all of it leads there, lines have addresses, and numbers wher
   await page.locator('.log-line.at').getByText('row 7 of many').waitFor()
 })
 
-scene('a search of a large output, of which each request looks at a part, goes on until something is found', server, async ({ open }) => {
+scene('a search of a large output, one part per request, continues until it finds something', server, async ({ open }) => {
   const page = await open(`/tasks/task/${part(ran.shards[0].taskId)}/log`)
   let parts = 0
   await page.route(/\/logs\/search\?/, async (route) => {
@@ -110,7 +110,7 @@ scene('a search of a large output, of which each request looks at a part, goes o
   await page.getByText('Nothing found in all of the output.').waitFor()
 })
 
-scene('all of it can be scrolled through, and little of it is drawn', server, async ({ open }) => {
+scene('the whole output can be scrolled through, and little of it is drawn', server, async ({ open }) => {
   const page = await open(`/tasks/task/${part(ran.shards[1].taskId)}/log`)
   await page.getByText('the needle').waitFor()
   await until('the first line is there', async () => {
@@ -123,7 +123,7 @@ scene('all of it can be scrolled through, and little of it is drawn', server, as
   await page.getByText('the needle').waitFor()
 })
 
-scene('what is read through from its beginning stays in place when lines above it are dropped', server, async ({ open }) => {
+scene('the lines in view stay in place when lines above them are dropped', server, async ({ open }) => {
   await server.app('lines', 'seq 400000')
   await server.job('lines', 'lines')
   const { shards } = await server.run('lines', 'FINISHED')

@@ -53,7 +53,7 @@ scene('the last of many tabs is drawn and live', server, async ({ open }) => {
   for (const page of [first, log]) await page.getByText(page === log ? 'The task has ended' : 'Finished').first().waitFor()
 })
 
-scene('a tab has another hub when the one of all tabs has crashed, and one of its own in a browser without', server, async ({ open }) => {
+scene('a tab uses another hub if the shared one has crashed, and its own in a browser without SharedWorker', server, async ({ open }) => {
   await server.job('before', 'talk')
   const page = await open('/jobs')
   const without = await open('about:blank')

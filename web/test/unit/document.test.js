@@ -4,13 +4,13 @@ import { changeOf, getField, rebased, withField } from '../../static/js/lib/docu
 import { parseObject } from '../../static/js/lib/json.js'
 import { sendMany } from '../../static/js/lib/many.js'
 
-test('an update has the name, what differs, and null for what is gone', () => {
+test('an update contains the name, the fields that differ, and null for removed fields', () => {
   const stored = { jobName: 'a', cron: '0 0 3 * * ?', timeZone: 'UTC', env: { A: '1' }, misfire: false }
   assert.deepEqual(changeOf(stored, { jobName: 'a', cron: '0 0 4 * * ?', env: { A: '1' }, misfire: false, maxRetries: 3 }, 'jobName'), { jobName: 'a', cron: '0 0 4 * * ?', maxRetries: 3, timeZone: null })
   assert.deepEqual(changeOf(stored, stored, 'jobName'), { jobName: 'a' })
 })
 
-test('what somebody else has changed meanwhile stays, where I have not changed it', () => {
+test('a change that another user made meanwhile is kept, unless the form changes the same field', () => {
   const base = { cron: 'a', misfire: false, jobParameter: 'p', timeZone: 'UTC' }
   const theirs = { cron: 'b', misfire: true, jobParameter: 'p', timeZone: 'UTC' }
   const mine = { cron: 'c', misfire: false, jobParameter: 'q' }
@@ -28,7 +28,7 @@ test('fields of maps have the map before the first dot', () => {
   assert.deepEqual(withField({ cron: 'x', a: 1 }, 'cron', undefined), { a: 1 })
 })
 
-test('what is wrong with JSON has a line and a column', () => {
+test('errors in JSON have a line and a column', () => {
   /** @type {[text: string, what: string, line: number, column: number][]} */
   const wrong = [
     ['', 'end', 1, 1],
@@ -55,7 +55,7 @@ test('what is wrong with JSON has a line and a column', () => {
   assert.deepEqual(parseObject(good).value, JSON.parse(good))
 })
 
-test('of many requests at most four are under way, and each tells how it went', async () => {
+test('at most four of many requests run at once, and each reports its result', async () => {
   let now = 0
   let most = 0
   /** @type {number[]} */

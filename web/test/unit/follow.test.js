@@ -65,7 +65,7 @@ function stage(t, at, has) {
   }
 }
 
-test('what comes is asked for by its offset, at once where there is more, until the task has ended', async (t) => {
+test('output is requested by its offset, at once if there is more, until the task has ended', async (t) => {
   const { file, next, seen } = stage(t, 3, { text: 'abcdef' })
   assert.deepEqual(await seen(), [[3], ['def', 'open'], [1000]])
   next()
@@ -85,12 +85,12 @@ test('a file that has begun again is read from its beginning', async (t) => {
   assert.deepEqual(await seen(), [[0], ['new'], [1000]])
 })
 
-test('what was dropped before it was read is left out', async (t) => {
+test('output that was dropped before it was read is left out', async (t) => {
   const { seen } = stage(t, 3, { text: 'abcdefghij', dropped: 5 })
   assert.deepEqual(await seen(), [[3], ['from 5', 'fghij', 'open'], [1000]])
 })
 
-test('nothing is asked while nobody can see the page, and at once when somebody does', async (t) => {
+test('nothing is requested while the page is hidden, and at once when it becomes visible', async (t) => {
   const { document, next, seen, stop } = stage(t, 0, {})
   await seen()
   document.hidden = true
@@ -106,7 +106,7 @@ test('nothing is asked while nobody can see the page, and at once when somebody 
   assert.deepEqual(await seen(), [[], [], []])
 })
 
-test('it goes on where it was after a failure and after a login, and not when the output is gone', async (t) => {
+test('following continues at its offset after a failure and after a login, but not when the output is gone', async (t) => {
   const { file, next, seen } = stage(t, 0, { text: 'a', status: 503 })
   for (const status of [401, 200]) {
     const [asked, heard, [wait]] = await seen()

@@ -57,7 +57,7 @@ function stage() {
 
 const job = (/** @type {string} */ name) => ({ jobs: [name], executions: [], apps: [], cluster: false, all: false })
 
-test('all tabs have one stream, and one that comes later hears that all may have changed', async () => {
+test('all tabs share one stream, and a later tab is told that everything may have changed', async () => {
   const { streams, tab } = stage()
   const [one, other, later] = [tab(), tab(), tab()]
   one.say({ join: 'ann' })
@@ -75,7 +75,7 @@ test('all tabs have one stream, and one that comes later hears that all may have
   assert.equal(streams.length, 1)
 })
 
-test('the stream outlives the moment between two tabs, and not the time in which none is looked at', async () => {
+test('the stream survives a moment without tabs, but not a time in which no tab is visible', async () => {
   const { streams, waits, tab } = stage()
   const [one, other] = [tab(), tab()]
   one.say({ join: 'ann' })
@@ -94,7 +94,7 @@ test('the stream outlives the moment between two tabs, and not the time in which
   assert.equal(streams.length, 2)
 })
 
-test('a stream that ends is opened again, sooner if somebody asks or joins, and then all may have changed', async () => {
+test('a stream that ends is reopened, sooner if a tab asks or joins; then everything may have changed', async () => {
   const { streams, waits, tab } = stage()
   const one = tab()
   one.say({ join: 'ann' })
@@ -118,7 +118,7 @@ test('a stream that ends is opened again, sooner if somebody asks or joins, and 
   assert.equal(streams.length, 4)
 })
 
-test('nobody asks again on behalf of no tab', async () => {
+test('without tabs, the stream is not reopened', async () => {
   const { streams, waits, tab } = stage()
   const one = tab()
   one.say({ join: 'ann' })
@@ -132,7 +132,7 @@ test('nobody asks again on behalf of no tab', async () => {
   assert.deepEqual([await one.heard(), streams.length], [['connecting'], 2])
 })
 
-test('a stream is of one person: all tabs ask who is here when one says another name, or when nobody is', async () => {
+test('a stream belongs to one user: all tabs check the session when one names another user, or when none is logged in', async () => {
   const { streams, tab } = stage()
   const [one, other] = [tab(), tab()]
   one.say({ join: 'ann' })
@@ -149,7 +149,7 @@ test('a stream is of one person: all tabs ask who is here when one says another 
   assert.deepEqual(await other.heard(), ['refused', 'lost'])
 })
 
-test('events are read however they come in, and a silent connection is given up', async (t) => {
+test('events are read however they are split, and a silent connection is abandoned', async (t) => {
   const bytes = new TextEncoder().encode('event: hello\ndata: {"leader":"作业"}\n\n: alive\n\nevent: changed\ndata: {"jobs":["a"]}\n\nevent: cut')
   t.mock.method(globalThis, 'fetch', async () => new Response(new ReadableStream({
     start(c) {

@@ -11,7 +11,7 @@ import { matches, session } from '../../static/js/lib/session.js'
 import { fill } from '../../static/js/lib/texts.js'
 import { zoneFor } from '../../static/js/lib/zone.js'
 
-test('a shell does with a curl line what was meant, whatever is in it', () => {
+test('a shell executes a curl line as intended, whatever characters it contains', () => {
   const words = (/** @type {string} */ line) => execFileSync('sh', ['-c', `curl() { for word; do printf '%s\\0' "$word"; done; }; TOKEN=secret; ${line}`], { encoding: 'utf8' }).split('\0').slice(0, -1)
   const body = { name: `it's "$(touch /tmp/x)" \`id\` $HOME \\ ! \n * ~ ; & |`, other: '作业\u202E' }
   const request = { method: 'POST', path: '/api/job/it%27s/trigger?a=b&c=$d', headers: { 'Idempotency-Key': "a'b" }, body }
@@ -23,7 +23,7 @@ test('a shell does with a curl line what was meant, whatever is in it', () => {
   session.set(null)
 })
 
-test('an address has the page that it is of', () => {
+test('match finds the route of a path, and its parameters', () => {
   const load = async () => ({ default: () => null })
   const routes = ['/', '/jobs', '/jobs/new', '/jobs/:job', '/jobs/:job/edit'].map((pattern) => ({ pattern, load, section: '' }))
   for (const [path, pattern, params] of /** @type {[string, string | undefined, object?][]} */ ([
@@ -43,21 +43,21 @@ test("patterns of apps are Go's", () => {
   ])) assert.equal(matches(pattern, name), fits, `${pattern} ${name}`)
 })
 
-test('texts take values, and numbers their word', () => {
+test('texts are filled with values, and numbers with their noun', () => {
   assert.equal(fill('{name} leads', { name: '{other} $& <b>' }), '{other} $& <b> leads')
   assert.equal(fill('{n|shard|shards}', { n: 1 }), '1 shard')
   assert.equal(fill('{n|shard|shards}', { n: 1234 }), '1,234 shards')
   assert.equal(fill('{missing}', {}), '{missing}')
 })
 
-test('a job without a zone has its times in that of the server', () => {
+test('the times of a job without a time zone are in the server’s', () => {
   for (const [choice, job, server, zone] of /** @type {[Parameters<typeof zoneFor>[0], string | undefined, string, string][]} */ ([
     ['mine', 'Asia/Tokyo', 'Asia/Shanghai', ''], ['utc', 'Asia/Tokyo', 'Asia/Shanghai', 'UTC'], ['job', 'Asia/Tokyo', 'Asia/Shanghai', 'Asia/Tokyo'],
     ['job', '', 'Asia/Shanghai', 'Asia/Shanghai'], ['job', undefined, 'Asia/Shanghai', 'Asia/Shanghai'], ['job', '', '', 'UTC'],
   ])) assert.equal(zoneFor(choice, job, server), zone, `${choice} ${job} ${server}`)
 })
 
-test('a time that is typed in a zone is the moment that is shown there', () => {
+test('a time that is typed in a zone is shown unchanged in that zone', () => {
   for (const [typed, zone, at] of /** @type {[string, string, string][]} */ ([
     ['2026-05-01T03:00', 'UTC', '2026-05-01T03:00:00Z'], ['2026-05-01T03:00:07', 'Asia/Shanghai', '2026-04-30T19:00:07Z'],
     ['2026-03-29T01:59:59', 'Europe/Berlin', '2026-03-29T00:59:59Z'], ['2026-03-29T03:00:00', 'Europe/Berlin', '2026-03-29T01:00:00Z'],
@@ -66,7 +66,7 @@ test('a time that is typed in a zone is the moment that is shown there', () => {
   ])) assert.equal(momentIn(typed, zone), at, `${typed} ${zone}`)
 })
 
-test('durations, sizes and times are as people read them', () => {
+test('durations, sizes and times are formatted for people', () => {
   for (const [ms, text] of /** @type {[number | null, string][]} */ ([
     [null, '–'], [0, '0 ms'], [420, '420 ms'], [999, '999 ms'], [1000, '1 s'], [3240, '3.2 s'], [59_949, '59.9 s'], [59_950, '1 min'], [250_000, '4 min 10 s'], [3_600_000, '1 h'], [11_100_000, '3 h 5 min'], [187_200_000, '2 d 4 h'],
   ])) assert.equal(duration(ms), text)

@@ -27,7 +27,7 @@ test('colours are kept, every other sequence is left out', () => {
   }
 })
 
-test('what can not be seen is shown as a picture, and turns nothing around', () => {
+test('invisible characters are shown as pictures, and do not reverse the text', () => {
   assert.equal(visible('a\x00b\x07c\td\re\x7ff'), 'a␀b␇c\td␍e␡f')
   assert.equal(visible('a\u202egpj.exe\u202c'), 'a⟨RLO⟩gpj.exe⟨PDF⟩')
   assert.equal(visible('👨\u200d👩'), '👨\u200d👩')
@@ -37,7 +37,7 @@ test('what can not be seen is shown as a picture, and turns nothing around', () 
 /** @param {Output} o */
 const shape = (o) => o.blocks.flatMap((b) => b.lines).map((l) => [l.at, l.text, l.whole])
 
-test('lines are the same, however their bytes come', () => {
+test('lines are the same however their bytes are split', () => {
   const text = 'one\r\ntwö 漢字 \x1b[31m\n\nlast 👍'
   const all = bytes(text)
   const whole = new Output()
@@ -53,7 +53,7 @@ test('lines are the same, however their bytes come', () => {
   }
 })
 
-test('older bytes come before, and join the line that they cut', () => {
+test('older bytes are inserted before, and complete the line that was cut', () => {
   const text = Array.from({ length: 500 }, (_, i) => `line ${i} é\n`).join('')
   const all = bytes(text)
   for (const size of [7, 64, 1000, all.length]) {
@@ -68,7 +68,7 @@ test('older bytes come before, and join the line that they cut', () => {
   }
 })
 
-test('no more is kept than is allowed, and what is dropped is known', () => {
+test('bytes and lines are limited, and the position of the kept ones is known', () => {
   const o = new Output({ most: 10_000, maxLines: 300 })
   for (let i = 0; i < 5000; i++) {
     o.append(bytes(`line ${i}\n`))
@@ -86,7 +86,7 @@ test('no more is kept than is allowed, and what is dropped is known', () => {
   assert.equal(o.blocks.at(-1)?.lines.at(-1)?.at, before)
 })
 
-test('lines of several outputs stand in the order of time', () => {
+test('lines of several outputs are in the order of their times', () => {
   const of = (/** @type {number} */ key, /** @type {string} */ text, arrived = 0) => {
     const o = new Output()
     o.append(bytes(text), arrived)
