@@ -26,8 +26,8 @@ func TestTheIndexHasEveryDocument(t *testing.T) {
 	}
 }
 
-// TestTheREADMEsAreShort: the first document for newcomers fits on three screens, and the first one contains the
-// commands to begin with.
+// TestTheREADMEsAreShort: the first document for newcomers fits on three screens, and the first screen contains
+// the commands to begin with.
 func TestTheREADMEsAreShort(t *testing.T) {
 	t.Parallel()
 	const screen = 50 // in lines

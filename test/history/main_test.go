@@ -94,7 +94,7 @@ func (h *recorded) difference(runs, executions []string) string {
 	return ""
 }
 
-// load registers jobs that fire each second. rest lets them fire no more, and returns when all their runs have ended.
+// load registers jobs that fire each second. rest stops their fires, and returns when all their runs have ended.
 func load(m *system.Machine, jobs, shards int) (rest func()) {
 	m.App("app", system.Files{"bin/start.sh": system.Ledger}, nil)
 	name := func(i int) string { return fmt.Sprintf("job_%d", i) }

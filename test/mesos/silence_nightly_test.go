@@ -10,7 +10,7 @@ import (
 )
 
 // TestSilentMachineByDefault kills an agent with all its executors, with the default settings of the server and of
-// Mesos. The shard runs on the other agent. It tells how long that takes.
+// Mesos. The shard runs on the other agent. The test logs how long that takes.
 func TestSilentMachineByDefault(t *testing.T) {
 	onReal(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
