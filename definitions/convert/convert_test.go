@@ -151,7 +151,7 @@ func TestCommandsDoWhatCronWouldHaveThemDo(t *testing.T) {
 	}
 }
 
-func TestFilesOfOtherThingsAreRefusedWithWhatToGive(t *testing.T) {
+func TestOtherFilesAreRefusedWithAHint(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"a: b\n":                         "no job of ElasticJob-Lite",

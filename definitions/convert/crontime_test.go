@@ -129,7 +129,7 @@ func TestTheNext50FiresAreThoseOfTheCrontab(t *testing.T) {
 	}
 }
 
-func TestWhatNoCronCanSayIsLeftOutAndReported(t *testing.T) {
+func TestTimesThatNoCronCanExpressAreReported(t *testing.T) {
 	t.Parallel()
 	for entry, want := range map[string]string{
 		"0 0 */2 * 1 run":    "day of month and day of week must both match",
