@@ -22,8 +22,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// most is the number of files in a batch.
-const most = 10
+// batchSize is the number of files in a batch.
+const batchSize = 10
 
 func main() { sdk.Main(sdk.Dataflow(fetch, process)) }
 
@@ -43,7 +43,7 @@ func fetch(_ context.Context, s sdk.Shard) ([]string, error) {
 	}
 	batch, err := filepath.Glob(filepath.Join(own, "*"))
 	if err != nil || len(batch) > 0 {
-		return batch[:min(len(batch), most)], err
+		return batch[:min(len(batch), batchSize)], err
 	}
 	waiting, err := os.ReadDir(filepath.Join(s.JobParameter, "in"))
 	if err != nil {
@@ -58,7 +58,7 @@ func fetch(_ context.Context, s sdk.Shard) ([]string, error) {
 		default:
 			batch = append(batch, taken)
 		}
-		if len(batch) == most {
+		if len(batch) == batchSize {
 			break
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// TestEachFileIsCountedOnce by shards that run concurrently, and also after a shard was killed while counting and the
-// job has fewer shards.
+// TestEachFileIsCountedOnce: shards that run concurrently count each file once, also after a shard was killed while
+// counting and the job has fewer shards.
 func TestEachFileIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	spool := t.TempDir()
