@@ -66,7 +66,7 @@ type cause struct {
 	message string
 }
 
-// inOrder returns the tasks in the order of their launch, but those that were sent before those that wait.
+// inOrder returns the sent tasks and then the waiting ones, both in the order of their launch.
 func (ex *executorRun) inOrder() []*task {
 	return slices.SortedFunc(maps.Values(ex.tasks), func(a, b *task) int {
 		switch {
