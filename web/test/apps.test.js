@@ -85,7 +85,7 @@ scene('an edit shows what will change', server, async ({ open, server: s }) => {
 })
 
 // There is no Kubernetes in this test. The page is told that there is, and the server rejects fields about images.
-scene('an app on Kubernetes has an image and a pod template; a refused value is shown at its field', server, async ({ open, server: s }) => {
+scene('an app on Kubernetes has an image and pod template; a refused value is shown at its field', server, async ({ open, server: s }) => {
   await s.app('moved', 'true')
   const page = await open('/apps')
   page.problems.expect(/422 PUT \/api\/app/)
