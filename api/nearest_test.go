@@ -20,12 +20,10 @@ func TestNearestRoute(t *testing.T) {
 		"POST /api/job/my_job/triger":      "POST /api/job/{jobName}/trigger",
 		"DELETE /api/job/my_job":           "",
 		"GET /api/execution":               "GET /api/executions",
-		"HEAD /api/executionss":            "",
 		"POST /api/job/trigger/my_job/now": "",
 		"GET /api/tasks/x/logs":            "GET /api/task/{taskId}/logs",
 		"GET /metric":                      "GET /metrics",
 		"GET /api":                         "",
-		"GET /":                            "",
 		"GET /coffee":                      "",
 		"GET /favicon.ico":                 "",
 		"GET /api/v1/scheduler":            "",
@@ -37,9 +35,6 @@ func TestNearestRoute(t *testing.T) {
 		"DELETE /api/execution/x":          "",
 	} {
 		method, path, _ := strings.Cut(given, " ")
-		if method == "HEAD" || path == "/" {
-			continue // the answer to HEAD has no body, and / is a page
-		}
 		_, text := call(t, server, method, path, "")
 		_, got, _ := strings.Cut(text, "did you mean ")
 		got, _, _ = strings.Cut(got, "?\"")

@@ -260,9 +260,6 @@ func (s *apiServer) bind(p *simPod) {
 	p.bound = true
 	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent,
 		Status: &wire.Status{Phase: wire.PhaseFetch}})
-	if p.deleting { // the pod was deleted before it was bound, which the kubelet finds
-		s.w.count(KillRequested)
-	}
 	s.deliver(p)
 }
 

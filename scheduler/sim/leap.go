@@ -17,7 +17,7 @@ const leapSeeds = 4
 type leap struct {
 	rng   *rand.Rand    // separate, so that worlds without leaps stay the same
 	by    time.Duration // by how much the clock is wrong
-	since time.Time     // the wall clock just after the last leap
+	since time.Time     // the earliest time that the wall clock showed since the last leap
 	// floor is the cursor that was committed before the clock leapt.
 	floor time.Time
 	// passed are the periods that the wall clock passed while it was wrong. Their fires were made then.
@@ -89,6 +89,15 @@ func (w *world) resetClock() {
 	if !w.calm {
 		w.maybeCrashLeader()
 		w.after(w.leapDelay(5*time.Minute), w.leapClock)
+	}
+}
+
+// shiftClock sets the clock forward or back by less than a leap.
+func (w *world) shiftClock(by time.Duration) {
+	w.skew += by
+	w.lastJump = w.now
+	if now := w.wall(); w.leap.by != 0 && now.Before(w.leap.since) {
+		w.leap.since = now
 	}
 }
 

@@ -90,11 +90,9 @@ func (w *world) inject(f Fault) bool {
 	case StreamSlow:
 		w.platform().subscriber().slowUntil = w.now + w.between(time.Second, 20*time.Second)
 	case ClockHourForward:
-		w.skew += time.Hour
-		w.lastJump = w.now
+		w.shiftClock(time.Hour)
 	case ClockHourBack:
-		w.skew -= time.Hour
-		w.lastJump = w.now
+		w.shiftClock(-time.Hour)
 	case MaintenanceWindow:
 		return w.maintain(a)
 	case OperatorReconciles:
@@ -157,13 +155,11 @@ func (w *world) inject(f Fault) bool {
 			a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
 		}
 	case ClockForward:
-		w.skew += []time.Duration{w.between(time.Second, 30*time.Second),
-			w.between(time.Minute, 3*time.Hour)}[w.rng.IntN(2)]
-		w.lastJump = w.now
+		w.shiftClock([]time.Duration{w.between(time.Second, 30*time.Second),
+			w.between(time.Minute, 3*time.Hour)}[w.rng.IntN(2)])
 	case ClockBack:
-		w.skew -= []time.Duration{w.between(time.Second, 30*time.Second),
-			w.between(time.Minute, time.Hour)}[w.rng.IntN(2)]
-		w.lastJump = w.now
+		w.shiftClock(-[]time.Duration{w.between(time.Second, 30*time.Second),
+			w.between(time.Minute, time.Hour)}[w.rng.IntN(2)])
 	case PodDeleted, PodForceDeleted:
 		return w.api.deleteSome(f == PodForceDeleted)
 	case OthersPods:
