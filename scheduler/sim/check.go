@@ -22,7 +22,7 @@ type checker struct {
 	besideSilent   map[[2]string]bool       // a launched task, and an orphan of its shard that was silent at that time
 	removedBy      map[string]string        // orphans of removed frameworks → the master that removed the framework
 	seenAlive      map[string]bool          // orphans that block because they were seen alive
-	alive          map[string]bool          // orphans that were reported alive to the leader
+	alive          map[string]int64         // orphans that were reported alive to a leader, and its term
 	staged         map[string]time.Duration // tasks for which leaders have received only STAGING → since when
 	executors      map[string]bool          // → whether the executor is closing
 	endedExecutors map[string]bool          // executors whose end was committed or reported
@@ -64,7 +64,7 @@ func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, parts: shardReader{},
 		ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, silentOrphans: map[string]string{},
-		everSilent: map[string]bool{}, besideSilent: map[[2]string]bool{}, removedBy: map[string]string{}, alive: map[string]bool{},
+		everSilent: map[string]bool{}, besideSilent: map[[2]string]bool{}, removedBy: map[string]string{}, alive: map[string]int64{},
 		seenAlive: map[string]bool{}, staged: map[string]time.Duration{}, executors: map[string]bool{},
 		endedExecutors: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},

@@ -169,8 +169,12 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 		alive := e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		remembered := alive && c.silentOrphans[e.TaskID] != "" && e.Source == cluster.FromMaster
 		kept := c.orphans[e.TaskID] != "" && !slices.Contains(v.forgotten, e.TaskID)
-		if kept && l.term == c.w.store.term && !remembered {
-			c.alive[e.TaskID] = alive
+		switch {
+		case !kept || l.term != c.w.store.term || remembered:
+		case alive:
+			c.alive[e.TaskID] = l.term
+		default:
+			delete(c.alive, e.TaskID)
 		}
 		// The core asks about an agent with the id of an invented task (agents.Set.Ask). This answer means that the
 		// agent is away.
@@ -218,9 +222,11 @@ func (c *checker) checkDecidedCall(l *leader, call step.Call) {
 				w.fail("L3 no task is larger than its estimate", "ACCEPT %d: %s takes %d bytes, not %d (%v)", call.Seq,
 					t.TaskID, len(described), t.Size, err)
 			}
-			for orphan, alive := range c.alive {
-				// The launch of a deposed leader is never sent, so it is not checked.
-				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term {
+			for orphan, term := range c.alive {
+				// A leader knows what an earlier one has seen only from its commits. The launch of a deposed leader is
+				// never sent, so it is not checked.
+				known := term == l.term || c.seenAlive[orphan]
+				if known && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term {
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s",
 						orphan, t.TaskID)
 				}
