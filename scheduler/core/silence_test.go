@@ -448,3 +448,19 @@ func TestASilenceNamesTheExecutionsThatWaitForOffers(t *testing.T) {
 		}
 	}
 }
+
+// TestE4AnAgentThatIsBackIsNotUnreachable checks that an attempt whose agent has registered again counts as unreachable
+// only because of its silent executor. So it is not given up while most agents are silent.
+func TestE4AnAgentThatIsBackIsNotUnreachable(t *testing.T) {
+	t.Parallel()
+	b := startBeating(t, 3, func(j *jobs.Config) { j.Failover = true })
+	b.beatFor(30*time.Second, b.agents...)
+	b.update(b.launches[0], cluster.Unreachable, fromMaster(""), func(u *cluster.Update) {
+		u.AgentID, u.UnreachableSince = "S1", b.now
+	})
+	b.offer("S1", 1, 1000)
+	b.beatFor(5*time.Minute, b.agents...)
+	if agents := b.givenUp(); len(agents) > 0 {
+		t.Errorf("given up on %v", agents)
+	}
+}

@@ -18,7 +18,7 @@ import (
 func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := as.newOrphan(ref)
-	o.Silent = s.OnlySilent()
+	o.Silent = as.st.OnlySilent(s)
 	if s.StuckStaging() {
 		o.Staged = s.Launched()
 	}

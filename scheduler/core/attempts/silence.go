@@ -218,7 +218,7 @@ func (as *Attempts) MostSilent() (since time.Time, silent, all int) {
 func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
 	sl, now := &as.silence, as.st.Now()
 	switch {
-	case !s.OnlySilent():
+	case !as.st.OnlySilent(s):
 		return true
 	case !sl.mostSilent.IsZero(), !as.canJudgeSilence():
 		return false

@@ -104,7 +104,7 @@ func (as *Attempts) sweepUnreachable(ref executions.TaskRef) {
 		// The agent is back, perhaps with the task: the master's answer about the task is awaited (package reconcile).
 	case as.holdsLease(s): // the executor runs, and reaches this leader
 	case !as.mayGiveUp(s):
-	case s.OnlySilent():
+	case as.st.OnlySilent(s):
 		as.abandon(ref, reason.NoHeartbeat(s.Agent(), away.Round(time.Second)))
 	default:
 		as.abandon(ref, reason.AgentUnreachable(s.Agent(), away.Round(time.Second)))
@@ -158,7 +158,7 @@ func (as *Attempts) endUnresponsiveExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
 	x := as.st.Executors.Get(s.Executor())
 	// If only the executor is silent, its agent is not away: a stopped executor sends no heartbeats, either.
-	agentAway := !s.Unreachable().IsZero() && !s.OnlySilent()
+	agentAway := !s.Unreachable().IsZero() && !as.st.OnlySilent(s)
 	canAnswer := !agentAway && s.Seen() >= executions.SeenStaging && s.AcceptSeq() == 0
 	if x == nil || x.Unresponsive() || x.Pending() > 0 || !canAnswer {
 		return

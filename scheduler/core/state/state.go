@@ -101,6 +101,12 @@ func (s *State) Excluded() map[string]reason.Reason {
 	return excluded
 }
 
+// OnlySilent reports whether nothing but the silence of its executor makes an attempt unreachable. What the cluster said
+// of its agent before is void once the agent has registered again.
+func (s *State) OnlySilent(sh *executions.Shard) bool {
+	return sh.OnlySilent() || sh.Silent() && s.Agents.Registered(sh.Agent())
+}
+
 // AllAvoided returns why nothing is placed on any registered agent: each is cordoned, in maintenance or silent, so that
 // its offers are declined. It returns the zero Reason if one may be used, or none is registered.
 func (s *State) AllAvoided() reason.Reason {

@@ -167,7 +167,7 @@ func (vs *Views) blockedJobs() (found []incidents.Condition) {
 		if since := s.Unreachable().Add(vs.st.Executions.UnreachableAfter(ref.Exec)); !since.After(vs.st.Now()) {
 			add(ref.Exec.Job(), s.TaskID(), since,
 				vs.liveReason(s).Or(reason.AgentSilent(s.Agent(), vs.st.Shown(s.Unreachable()))),
-				!most.IsZero() && s.OnlySilent())
+				!most.IsZero() && vs.st.OnlySilent(s))
 		}
 	}
 	for _, o := range vs.st.Orphans.AllBlocking() {
