@@ -58,6 +58,7 @@ func exclusiveWithoutLease(t *testing.T, w *world) {
 		"unreachableSeconds": 15, "env": map[string]string{"HOLD": path}})
 	id := w.Trigger("j")
 	w.AwaitStarts(id, 1)
+	w.AwaitShards(id, "RUNNING") // the kubelet reports it later
 	node := w.k.Nodes[0]
 	node.Kubelet.Kill()
 	w.awaitExplanation("j", "of this exclusive job may still run on agent node1")
