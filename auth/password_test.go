@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 )
 
-// TestStrangersHoldNobodyElseUp checks that waiting strangers do not delay users from trusted addresses and changes of
+// TestUnknownUsersDelayNoOthers checks that waiting strangers do not delay users from trusted addresses and changes of
 // passwords.
-func TestStrangersHoldNobodyElseUp(t *testing.T) {
+func TestUnknownUsersDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHasher()

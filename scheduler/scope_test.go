@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestAScopeBoundsWhatIsDone calls all methods that take a Scope. Each refuses the zero Scope, and for a scope of
+// TestAScopeLimitsActions calls all methods that take a Scope. Each refuses the zero Scope, and for a scope of
 // another app the object to change does not exist.
-func TestAScopeBoundsWhatIsDone(t *testing.T) {
+func TestAScopeLimitsActions(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.holds = true }, func(t *testing.T, s *stage) {
 		id, err := s.Trigger(t.Context(), explain.All(), "my_job", "")
 		if err != nil {

@@ -35,7 +35,7 @@ func (s *shown) ShowUnplaced(_ context.Context, all []cluster.Unplaced) error {
 
 // A shard that has been unplaced for ten seconds is shown until it is placed; one that is placed before that is not.
 // Checks or calls that fail change nothing.
-func TestWhatIsShownToAnAutoscaler(t *testing.T) {
+func TestAutoscalersSeeUnplacedShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

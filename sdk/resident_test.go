@@ -304,9 +304,9 @@ func TestChildrenHaveNoPipe(t *testing.T) {
 	})
 }
 
-// TestAPanicThatNobodyCatches checks that a panic in another goroutine ends the process with Go's own status and
+// TestAnUncaughtPanic checks that a panic in another goroutine ends the process with Go's own status and
 // message.
-func TestAPanicThatNobodyCatches(t *testing.T) {
+func TestAnUncaughtPanic(t *testing.T) {
 	t.Parallel()
 	p := golang.resident(t)
 	p.run("r", "stray-panic boom")

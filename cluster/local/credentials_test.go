@@ -63,7 +63,7 @@ func ask(t *testing.T, by *Credentials, method, url, body string, headers ...str
 	return answer{response.StatusCode, response.Header.Get("WWW-Authenticate"), string(text)}
 }
 
-func TestNobodyElseIsServed(t *testing.T) {
+func TestClientsWithoutCredentialsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := closedCluster(t, dir, io.Discard)
@@ -92,9 +92,9 @@ func TestNobodyElseIsServed(t *testing.T) {
 	}
 }
 
-// TestNobodyElseTakesTheFrameworkOver: a client without credentials can neither subscribe with the framework's id nor
-// send calls in its stream, even if it knows both. The existing subscription continues.
-func TestNobodyElseTakesTheFrameworkOver(t *testing.T) {
+// TestClientsWithoutCredentialsCannotSubscribe: a client without credentials can neither subscribe with the
+// framework's id nor send calls in its stream, even if it knows both. The existing subscription continues.
+func TestClientsWithoutCredentialsCannotSubscribe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := closedCluster(t, dir, io.Discard)

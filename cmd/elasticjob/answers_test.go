@@ -266,8 +266,8 @@ func TestAWaitTellsTheReason(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreSaid: a note says which CPU and memory a new app or job takes if it asks for none.
-func TestDefaultsAreSaid(t *testing.T) {
+// TestDefaultsAreShown: a note says which CPU and memory a new app or job takes if it asks for none.
+func TestDefaultsAreShown(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string]any{"cpuCount": 1, "memoryMB": 128} // what the API takes for missing fields

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestUnsharedIsNoOneElse: an id that a file in /etc assigns, or that a process has, is not chosen.
-func TestUnsharedIsNoOneElse(t *testing.T) {
+// TestTheUnsharedIDBelongsToNoUserOrProcess: an id that a file in /etc assigns, or that a process has, is not chosen.
+func TestTheUnsharedIDBelongsToNoUserOrProcess(t *testing.T) {
 	t.Parallel()
 	id := func(n uint32) string { return strconv.Itoa(int(firstUnshared + n)) }
 	const last = lastUnshared - firstUnshared

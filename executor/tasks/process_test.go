@@ -31,7 +31,7 @@ func TestExitText(t *testing.T) {
 	}
 }
 
-func TestMemoryFarAboveTheShareIsTold(t *testing.T) {
+func TestMemoryFarAboveTheShareIsReported(t *testing.T) {
 	t.Parallel()
 	const notEnforced = ", which is not enforced here: if the container or the machine runs out of memory, the kernel kills its largest process"
 	for _, test := range []struct {

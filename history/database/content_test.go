@@ -95,7 +95,7 @@ func TestOddNamesAndTimesAreStored(t *testing.T) {
 	})
 }
 
-func TestOneRowThatIsRefusedBlocksNobody(t *testing.T) {
+func TestARefusedRowBlocksNoOtherRow(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		var said bytes.Buffer
@@ -130,9 +130,9 @@ func TestOneRowThatIsRefusedBlocksNobody(t *testing.T) {
 	})
 }
 
-// TestARowThatMySQLRefusesBlocksNobody checks that a row that MySQL refuses is lost, and that the other rows of its
+// TestARowThatMySQLRefusesBlocksNoOtherRow checks that a row that MySQL refuses is lost, and that the other rows of its
 // batch are stored. An id may be too long for MySQL because keys are never cut.
-func TestARowThatMySQLRefusesBlocksNobody(t *testing.T) {
+func TestARowThatMySQLRefusesBlocksNoOtherRow(t *testing.T) {
 	t.Parallel()
 	d := mysqlOf(t, server.Server(t).Database(t))
 	migrate(t, d)

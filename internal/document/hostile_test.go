@@ -89,7 +89,7 @@ func TestD15NoDocumentIsTooMuch(t *testing.T) { // not parallel: the memory of o
 }
 
 // Messages name the exceeded bound, and documents that are merely long are read.
-func TestBoundsSayWhatIsTooMuch(t *testing.T) {
+func TestErrorsNameTheExceededBound(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0=a,", 120_000)
 	for doc, want := range map[string]string{

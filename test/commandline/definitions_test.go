@@ -165,7 +165,7 @@ func TestApplyOfAnExportChangesNothing(t *testing.T) {
 	u.expect(0, "diff -f ~/defs --exit-code", "job full: ", "env.API_TOKEN", "--send-secrets", "Nothing differs")
 }
 
-func TestPruneAsksAndKillsOnlyIfTold(t *testing.T) {
+func TestPruneAsksFirstAndKillsOnlyOnRequest(t *testing.T) {
 	u := start(t)
 	u.defines("daily")
 	u.write("defs/jobs/long.yml", fmt.Sprintf(jobFile, "long")+"jobParameter: sleep 600\n")

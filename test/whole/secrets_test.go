@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// confidential is the prefix of all secrets in TestSecretsAreShownToNobody.
+	// confidential is the prefix of all secrets in TestSecretsAppearNowhere.
 	confidential = "hunter2-"
 	// ofFile is the secret that is in a file and in no document.
 	ofFile = confidential + "of-a-file"
@@ -41,11 +41,11 @@ func withSecrets(folder, hook string) system.Doc {
 	}
 }
 
-// TestSecretsAreShownToNobody: no secret of a job or an app, in any form, appears in an answer, the log, the history,
+// TestSecretsAppearNowhere: no secret of a job or an app, in any form, appears in an answer, the log, the history,
 // a notification or a cause, through failures, retries, kills, a daemon, triggers with parameters and a kill of the
 // server. Secrets are only in the registry, in the agent's journal of tasks, and in the job's process; those from
 // files are only in the process.
-func TestSecretsAreShownToNobody(t *testing.T) {
+func TestSecretsAppearNowhere(t *testing.T) {
 	m := start(t, "--log-level", "debug")
 	folder := filepath.Join(m.Dir, "secrets")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -74,7 +74,7 @@ func await[T any](t *testing.T, what string, from <-chan T) T {
 func proto[T any](of T) Proto[T] { return Proto[T]{of} }
 
 // A registration, orders and news arrive unchanged and in order.
-func TestBothSidesSayTheSame(t *testing.T) {
+func TestMessagesArriveUnchangedAndInOrder(t *testing.T) {
 	t.Parallel()
 	u := newUpstream()
 	client, server := serve(t, u, time.Minute, nil, nil)
