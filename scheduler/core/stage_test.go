@@ -214,6 +214,20 @@ func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Deci
 	}}}))
 }
 
+// offerAgents offers the same resources on each of the agents S1, S2 and so on, all at once, and returns their ids.
+func (s *stage) offerAgents(n int, cpus, mem float64) (ids []string) {
+	s.t.Helper()
+	var offers []cluster.Offer
+	for i := range n {
+		id := fmt.Sprint("S", i+1)
+		ids = append(ids, id)
+		offers = append(offers, cluster.Offer{ID: "O" + id, AgentID: id, Hostname: id,
+			Resources: resources.New(cpus, mem)})
+	}
+	s.step(s.clusterEvent(cluster.Offers{Offers: offers}))
+	return ids
+}
+
 // answerAccepts answers all ACCEPTs with 202, and returns the launches that they contain.
 func (s *stage) answerAccepts() []cluster.TaskLaunch {
 	s.t.Helper()

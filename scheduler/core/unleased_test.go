@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -188,12 +187,7 @@ func TestK5OfEquallyLongSilencesTheSameOneIsAlwaysNamed(t *testing.T) {
 	s.app()
 	s.job(func(j *jobs.Config) { exclusive(j); j.ShardingTotalCount, j.CPUCount = 4, 2 })
 	s.trigger()
-	var offers []cluster.Offer
-	for _, node := range []string{"S1", "S2", "S3", "S4"} {
-		offers = append(offers, cluster.Offer{ID: "O" + node, AgentID: node, Hostname: node,
-			Resources: resources.New(2, 1000)})
-	}
-	s.step(s.clusterEvent(cluster.Offers{Offers: offers}))
+	s.offerAgents(4, 2, 1000)
 	launches, since := s.answerAccepts(), s.now
 	s.reportRunning(launches)
 	for _, l := range launches {
