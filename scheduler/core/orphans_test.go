@@ -114,6 +114,39 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	}
 }
 
+// TestE5ABlockingOrphanDoesNotExpire lets the retention of orphans pass, of which only the clock may say so. An orphan
+// that blocks its shard stays until its end is known, because a later attempt would run beside it. One that blocks
+// nothing is forgotten.
+func TestE5ABlockingOrphanDoesNotExpire(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		away bool // its agent is unreachable, so that it blocks nothing after a while
+		kept int
+	}{"it blocks its shard": {false, 1}, "it blocks nothing": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			l := s.runJobOn("S1", func(*jobs.Config) {})
+			s.reportUnreachable(l)
+			s.runFor(11 * time.Minute) // abandoned
+			if !test.away {
+				s.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+				s.removeFramework()
+			}
+			s.skew += s.opt.OrphanRetention + time.Hour
+			s.restart()
+			s.runFor(time.Second)
+			if test.away {
+				s.reportUnreachable(l)
+				s.runFor(11 * time.Minute)
+			}
+			if got := s.core.orphans.Len(); got != test.kept {
+				t.Errorf("%d orphans are kept, want %d: %+v", got, test.kept, s.core.orphans.All())
+			}
+		})
+	}
+}
+
 // TestNoOffersAreHeldForAShardThatAnOrphanBlocks checks that an offer is declined if the only waiting shard is blocked
 // by an orphan.
 func TestNoOffersAreHeldForAShardThatAnOrphanBlocks(t *testing.T) {

@@ -203,13 +203,14 @@ func (as *Attempts) addEnding(o orphans.Orphan, lingerTime time.Duration) {
 }
 
 // sweepOrphans removes the orphans that are too old, and unblocks the shards of those whose agent has been away for
-// long enough (rules E4, E5).
+// long enough (rules E4, E5). One that blocks its shard never gets too old: a wrong clock must not let the shard run
+// twice.
 func (as *Attempts) sweepOrphans() {
 	for _, o := range as.st.Orphans.All() {
 		as.SupersedeAwaited(o.Job)
 		as.st.Orphans.CountLease(o.TaskID)
 		switch {
-		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention:
+		case !o.IsBlocking() && as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention:
 			as.st.Orphans.Remove(o.TaskID)
 		case !o.Until.IsZero() && !as.st.Now().Before(o.Until):
 			as.st.Orphans.EndUnseen(o.TaskID)

@@ -62,10 +62,10 @@ type Orphan struct {
 	Reported bool `json:"-"`
 }
 
-// isBlocking reports whether no later attempt of the shard may start. A later one may start only while the present
+// IsBlocking reports whether no later attempt of the shard may start. A later one may start only while the present
 // master says that the agent is away: before that answer the orphan may be alive on an agent that is back (promise 2).
 // An exclusive one must also have lost its lease.
-func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Reported || o.HoldsLease() || o.Unkilled }
+func (o *Orphan) IsBlocking() bool { return o.Blocks || !o.Reported || o.HoldsLease() || o.Unkilled }
 
 // HoldLease records that the processes of an exclusive attempt may live for d after askedAt, when its lease was last
 // asked for.

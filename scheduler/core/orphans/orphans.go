@@ -75,7 +75,7 @@ func (s *Set) IsBlocked(job string, item int) bool {
 
 // AllBlocking lists the orphans that block their shards, sorted by task id.
 func (s *Set) AllBlocking() []Orphan {
-	return slices.DeleteFunc(s.All(), func(o Orphan) bool { return !o.isBlocking() })
+	return slices.DeleteFunc(s.All(), func(o Orphan) bool { return !o.IsBlocking() })
 }
 
 // BlockingAmong returns an orphan that blocks one of the first shards of a job; false if there is none.
@@ -97,7 +97,7 @@ func (s *Set) OfMachine(name string) (o Orphan, found bool) {
 // first returns the blocking orphan of a job that matches and has the lowest task id.
 func (s *Set) first(job string, match func(*Orphan) bool) (first Orphan, found bool) {
 	for _, o := range s.ofJob[job] {
-		if o.isBlocking() && match(o) && (!found || o.TaskID < first.TaskID) {
+		if o.IsBlocking() && match(o) && (!found || o.TaskID < first.TaskID) {
 			first, found = *o, true
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Set) Remove(taskID string) {
 	}
 	s.endReturnable(o)
 	s.changed.Add(taskID)
-	s.requestChecks(o.isBlocking(), false)
+	s.requestChecks(o.IsBlocking(), false)
 }
 
 // MarkUnkilled records that the executor of an orphan could not end all of its processes.
@@ -255,10 +255,10 @@ func (s *Set) setReported(o *Orphan, reported bool) {
 	if o.Reported == reported {
 		return
 	}
-	blocked := o.isBlocking()
+	blocked := o.IsBlocking()
 	o.Reported = reported
 	s.shared.JobChanged(o.Job) // its runs now wait for another reason
-	s.requestChecks(blocked, o.isBlocking())
+	s.requestChecks(blocked, o.IsBlocking())
 }
 
 // requestChecks requests the checks that depend on whether an orphan blocks its shard. blocked says whether it did
@@ -386,11 +386,11 @@ func (s *Set) change(taskID string, fn func(*Orphan) bool) {
 	if o == nil {
 		return
 	}
-	blocked := o.isBlocking()
+	blocked := o.IsBlocking()
 	if fn(o) {
 		s.changed.Add(taskID)
 	}
-	s.requestChecks(blocked, o.isBlocking())
+	s.requestChecks(blocked, o.IsBlocking())
 }
 
 // Write adds the changed orphans to a commit.

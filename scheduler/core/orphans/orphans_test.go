@@ -63,7 +63,7 @@ func TestIndexes(t *testing.T) {
 			}
 			checkIndexes(t, s, present)
 			after, exists := s.Get(id)
-			blocked, blocks := existed && before.isBlocking(), exists && after.isBlocking()
+			blocked, blocks := existed && before.IsBlocking(), exists && after.IsBlocking()
 			// Without an orphan, the executor gets tasks.
 			executorFreed := existed && !exists && !s.ExistOn(before.Executor)
 			wantMatch := blocked && !blocks || executorFreed
@@ -108,7 +108,7 @@ func checkIndexes(t *rapid.T, s *Set, present string) {
 			want, wantAmong := "", "" // the tasks that block the item, and any smaller item
 			for i := range all {
 				o := &all[i]
-				if o.Job != job || !o.isBlocking() {
+				if o.Job != job || !o.IsBlocking() {
 					continue
 				}
 				if o.Item == item && want == "" {

@@ -106,7 +106,7 @@ type Options struct {
 	// EndUnclear is how long the scheduler waits for the update with the cause of an end that reconciliation has
 	// reported (rule S5).
 	EndUnclear time.Duration
-	// OrphanRetention is how long an orphan is kept (rule E5).
+	// OrphanRetention is how long an orphan is kept that does not block its shard (rule E5).
 	OrphanRetention time.Duration
 	// RemovedWait, with KillGrace or ExecutorShutdown added, whichever is longer, is how long an agent must have
 	// been registered before the tasks of a removed framework must have ended (rule T7). It must be longer than the
