@@ -207,6 +207,36 @@ func TestF4FiresMadeAheadAreMadeOnce(t *testing.T) {
 	}
 }
 
+// TestF4TheEndOfThePassedTimeChangesAllJobs checks that the step after the time in which fires were made ahead names all
+// jobs as changed, because the note about that time disappears from each.
+func TestF4TheEndOfThePassedTimeChangesAllJobs(t *testing.T) {
+	t.Parallel()
+	s := newStageOfLeaps(t)
+	s.job(named("my_job", "0 0 * * * ?"))
+	s.fireFor(90 * time.Minute)
+	s.moveClock(48 * time.Hour)
+	s.fireFor(90 * time.Minute)
+	s.moveClock(-48 * time.Hour)
+	noted := func() bool {
+		return strings.Contains(strings.Join(s.explain("my_job").Notes, "; "), "were made while the clock was ahead")
+	}
+	s.fireFor(48*time.Hour - time.Second) // within the passed time
+	if !noted() {
+		t.Fatalf("no note says that the fires were made: %v", s.explain("my_job").Notes)
+	}
+	for !s.wall().After(time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)) {
+		d := s.stepAfter(10 * time.Second)
+		if noted() {
+			continue
+		}
+		if !d.Changed.All {
+			t.Errorf("the note ended, and the step names only %+v", d.Changed)
+		}
+		return
+	}
+	t.Error("the note did not end")
+}
+
 // TestF4ALeapOfTheClockIsReported checks that a leap is shown as a problem and as a note of explain until a day has
 // passed or the clock is back. The return of the clock must be logged.
 func TestF4ALeapOfTheClockIsReported(t *testing.T) {

@@ -29,6 +29,7 @@ type common struct {
 	capacities             int64
 	cursor                 time.Time // the fire cursor, while the clock is behind it
 	leaptFrom, leaptTo     time.Time // the last leap of the clock, while it is shown
+	madeUntil              time.Time // the end of the present time in which fires were made ahead
 }
 
 // Watch determines which views a step has changed.
@@ -59,6 +60,7 @@ func (w *Watch) currentCommon() common {
 	}
 	v.cursor = w.fires.BehindUntil()
 	v.leaptFrom, v.leaptTo = w.fires.Leapt()
+	v.madeUntil = w.fires.MadeUntil()
 	return v
 }
 
