@@ -39,7 +39,8 @@
 // count in the fence's row, which includes every commit, reveals that. A leader that finds a lower count than that of
 // its own commits ends its term. Each server remembers the highest count that it has observed, in memory and in a file
 // (Options.Seen), and does not lead with a lower count. It also publishes in a row of REGISTRY_CANDIDATE what is
-// missing, so that no server which has observed less leads instead.
+// missing, so that no server which has observed less leads instead. A count that was read is remembered only when it
+// is certain to be durable, because a database shows a change to readers a moment before it writes it to its log.
 //
 // An operator can declare the missing commits lost, for all servers at once (Accept). If no remaining server remembers
 // a missing commit, it is lost without notice; the file of a killed server is at most about a second old. A new

@@ -38,7 +38,7 @@ func (r *Registry) acquire(ctx context.Context, address string, found rows) (a a
 	s := r.store
 	a.holder = uuid.NewString()
 	r.holders.Add(a.holder)
-	before := r.memory.get()
+	sent, before := time.Now(), r.memory.get()
 	err = s.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 		var now rows
 		// This locks the lease's row first, as every transaction does that locks both. The lock of the fence's row may
@@ -52,7 +52,7 @@ func (r *Registry) acquire(ctx context.Context, address string, found rows) (a a
 		if now.ReadOnly {
 			return errReadOnly
 		}
-		if lacks := r.observe(now.position(), before); lacks != "" {
+		if lacks := r.observe(now.position(), before, sent); lacks != "" {
 			return rolledBackError{lacks}
 		}
 		if err := r.checkOthers(ctx, tx, now.Lineage); err != nil {

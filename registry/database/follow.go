@@ -101,7 +101,7 @@ func (r *Registry) readRows(ctx context.Context) (rows, error) {
 	if found.ReadOnly {
 		f.lastErr = r.store.explain("lead", errReadOnly)
 	}
-	f.lacks = r.observe(found.position(), before)
+	f.lacks = r.observe(found.position(), before, sent)
 	if !found.isFree(time.Since(f.unchangedSince)) {
 		f.othersLack = "" // there is a leader, so this server does not take the leadership
 	}
@@ -149,18 +149,24 @@ func (f *follower) trouble() error {
 	return f.lastErr
 }
 
-// observe records a position of the registry that was read. before is the position that was remembered when the read
-// began. If the registry lacks commits that were remembered then, observe returns a message about it.
-func (r *Registry) observe(s, before position) string {
-	lacks, replaced := r.memory.observe(s, before)
-	if replaced != "" {
-		r.store.Logger.Warn("registry replaced: it is not the one that this server used before, but was restored, accepted or newly created",
-			"database", r.store.name, "before", replaced, "lineage", s.Lineage)
-	}
+// observe records a position of the registry that a request has read, which was sent at that time. before is the
+// position that was remembered when the read began. If the registry lacks commits that were remembered then, observe
+// returns a message about it.
+func (r *Registry) observe(s, before position, sent time.Time) string {
+	lacks, replaced := r.memory.observe(s, before, sent, time.Now())
+	r.logReplaced(replaced, s.Lineage)
 	if lacks != "" {
 		return r.rolledBack(lacks)
 	}
 	return ""
+}
+
+// logReplaced logs that the registry has replaced that of another lineage, if it has.
+func (r *Registry) logReplaced(before, lineage string) {
+	if before != "" {
+		r.store.Logger.Warn("registry replaced: it is not the one that this server used before, but was restored, accepted or newly created",
+			"database", r.store.name, "before", before, "lineage", lineage)
+	}
 }
 
 // rolledBack returns the message for a database that went back: which commits it lacks, and what to do.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 )
 
 // position is a state in the history of a registry: its last change.
@@ -37,7 +38,7 @@ func (s position) lacks(remembered position) string {
 	return ""
 }
 
-// memory has the latest position of the registry that this server has observed. It writes the position to a file, so
+// memory has the latest durable position of the registry that this server has observed. It writes the position to a file, so
 // that the position is known after a restart.
 type memory struct {
 	path string // "" if there is no file
@@ -49,6 +50,9 @@ type memory struct {
 	mu             sync.Mutex
 	latest         position
 	formerLineages []string // lineages that were replaced, and must not be used again
+
+	unsettled position  // the earliest position that was read and may not be durable; zero if there is none
+	readAt    time.Time // when that read was answered
 
 	lackingLineage string // the lineage that was found to lack changes; "" if there is none
 	lacking        string // a text about the changes that it lacks
@@ -95,15 +99,56 @@ func (m *memory) get() position {
 	return m.latest
 }
 
-// observe records a position that was read, and returns a text about the changes that it lacks, or "". before is the
-// position that was remembered when the read began, because a commit may have been made since. If the registry was
-// replaced by one of another lineage, replaced is the former lineage.
-func (m *memory) observe(s, before position) (lacks, replaced string) {
+// settleTime is how long after a read the position that it returned counts as durable. A database shows a change to
+// readers a moment before it has written it to its log: if it is killed in that moment, the change is gone, although
+// it was read. The leader then has no answer either, so nothing that was answered is missing.
+const settleTime = time.Second
+
+// observe records a position that was read, by a request that was sent and answered at those times. It returns a text
+// about the changes that the registry lacks, or "". before is the position that was remembered when the read began,
+// because a commit may have been made since. If the registry was replaced by one of another lineage, replaced is the
+// former lineage.
+//
+// The position is remembered when a later read proves that it is durable: the read was sent after settleTime and still
+// includes the position, or it shows a later change of the same term, because a leader waits for the answer to one
+// commit before it sends the next.
+func (m *memory) observe(s, before position, sent, answered time.Time) (lacks, replaced string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lacks = m.compare(s, before)
+	if s.Lineage == "" || lacks != "" { // the registry is not prepared yet, or not the valid one
+		m.unsettled = position{}
+		return lacks, ""
+	}
+	if m.unsettled.Lineage == s.Lineage && s.lacks(m.unsettled) == "" {
+		durable := m.unsettled
+		switch sameTerm := s.Term == durable.Term && s.Holder == durable.Holder; {
+		case sameTerm && s.Changes > durable.Changes:
+			durable.Changes = s.Changes - 1
+		case sent.Sub(m.readAt) < settleTime:
+			return "", ""
+		}
+		replaced = m.remember(durable, before)
+	}
+	m.unsettled, m.readAt = s, answered
+	return "", replaced
+}
+
+// recordCommit records the position after a commit of this server that the database has answered, which is therefore
+// durable. If the registry has replaced one of another lineage, replaced is the former lineage.
+func (m *memory) recordCommit(s position) (replaced string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.compare(s, s) != "" {
+		return ""
+	}
+	return m.remember(s, m.latest)
+}
+
+// remember makes s the latest position, unless that includes s already. before is the position that was remembered when
+// the read or the commit of s began.
+func (m *memory) remember(s, before position) (replaced string) {
 	switch {
-	case s.Lineage == "" || lacks != "": // the registry is not prepared yet, or not the valid one
 	case s.Lineage == m.latest.Lineage:
 		if s.lacks(m.latest) == "" {
 			m.latest = s
@@ -115,7 +160,7 @@ func (m *memory) observe(s, before position) (lacks, replaced string) {
 		}
 		m.latest = s
 	}
-	return lacks, replaced
+	return replaced
 }
 
 // lacks returns a text about the changes that the registry of a lineage lacks, as of the last observation, or "".

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
@@ -57,8 +58,8 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := position{"l", 2, "h", 10}
-	m.observe(now, m.get())
-	if lacks, _ := m.observe(position{"l", 2, "h", 9}, position{"l", 2, "h", 8}); lacks != "" || m.get() != now {
+	m.recordCommit(now)
+	if lacks, _ := m.observe(position{"l", 2, "h", 9}, position{"l", 2, "h", 8}, time.Now(), time.Now()); lacks != "" || m.get() != now {
 		t.Errorf("a read that began before a commit: lacks %q, and %+v is remembered", lacks, m.get())
 	}
 	if err := m.save(); err != nil {
@@ -66,6 +67,52 @@ func TestMemory(t *testing.T) {
 	}
 	if again, err := openMemory(file); err != nil || again.get() != now {
 		t.Errorf("read again: %+v, %v", again.get(), err)
+	}
+}
+
+// TestWhatIsRemembered checks which of the positions that were read a server remembers: those that a database can't lose
+// if it is killed.
+func TestWhatIsRemembered(t *testing.T) {
+	t.Parallel()
+	type read struct {
+		after time.Duration // since the one before
+		position
+	}
+	const soon = 200 * time.Millisecond
+	at48, at49 := position{"l", 5, "h", 48}, position{"l", 5, "h", 49}
+	taken, accepted := position{"l", 6, "i", 50}, position{"m", 5, "h", 49}
+	for name, test := range map[string]struct {
+		reads []read
+		want  position
+	}{
+		"read once":                   {[]read{{soon, at48}}, position{}},
+		"read again soon":             {[]read{{soon, at48}, {soon, at48}}, position{}},
+		"read again later":            {[]read{{soon, at48}, {settleTime, at48}}, at48},
+		"read often":                  {[]read{{soon, at48}, {soon, at48}, {settleTime - soon, at48}}, at48},
+		"the term's next commit":      {[]read{{soon, at48}, {soon, at49}}, at48},
+		"many commits of the term":    {[]read{{soon, at48}, {soon, position{"l", 5, "h", 90}}}, position{"l", 5, "h", 89}},
+		"another term soon":           {[]read{{soon, at48}, {soon, taken}}, position{}},
+		"another term later":          {[]read{{soon, at48}, {settleTime, taken}}, at48},
+		"another term, for long":      {[]read{{soon, at48}, {settleTime, taken}, {settleTime, taken}}, taken},
+		"the commit was not durable":  {[]read{{soon, at48}, {settleTime, at49}, {soon, at48}, {settleTime, at48}}, at48},
+		"the term was not durable":    {[]read{{soon, at48}, {settleTime, taken}, {soon, at49}, {settleTime, at49}}, at49},
+		"the lineage was not durable": {[]read{{soon, at48}, {settleTime, accepted}, {soon, at49}, {settleTime, at49}}, at49},
+		"accepted":                    {[]read{{soon, at48}, {settleTime, accepted}, {settleTime, accepted}}, accepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var m memory
+			now := time.Now()
+			for _, r := range test.reads {
+				now = now.Add(r.after)
+				if lacks, _ := m.observe(r.position, m.get(), now, now); lacks != "" {
+					t.Errorf("%+v lacks %q", r.position, lacks)
+				}
+			}
+			if got := m.get(); got != test.want {
+				t.Errorf("it remembers %+v, want %+v", got, test.want)
+			}
+		})
 	}
 }
 
@@ -79,9 +126,13 @@ func TestLeftLineage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := time.Now()
 	observe := func(s position, want string) {
 		t.Helper()
-		if lacks, _ := m.observe(s, m.get()); want == "" && lacks != "" || !strings.Contains(lacks, want) {
+		at = at.Add(settleTime)
+		m.observe(s, m.get(), at, at)
+		at = at.Add(settleTime)
+		if lacks, _ := m.observe(s, m.get(), at, at); want == "" && lacks != "" || !strings.Contains(lacks, want) {
 			t.Errorf("%+v lacks %q, want %q", s, lacks, want)
 		}
 	}

@@ -80,8 +80,8 @@ func (t *term) remaining() time.Duration {
 // recordCommit records the count in the fence's row after a commit.
 func (t *term) recordCommit(changes int64) {
 	t.changes.Store(changes)
-	now := position{t.lineage, t.leader.Term, t.holder, changes}
-	t.registry.memory.observe(now, now)
+	replaced := t.registry.memory.recordCommit(position{t.lineage, t.leader.Term, t.holder, changes})
+	t.registry.logReplaced(replaced, t.lineage)
 }
 
 // Confirm reads the fence's row.
