@@ -135,6 +135,16 @@ func (o *Files) Streams(number string, _ *supervisor.Spec) (files []*os.File, en
 // Answers implements Sink. Answers go to the file of stdout.
 func (o *Files) Answers(number string) (io.WriteCloser, error) { return o.writer(number, 0) }
 
+// LastWrite implements Sink.
+func (o *Files) LastWrite(number string) (last time.Time) {
+	for _, f := range o.filesOf(number) {
+		if info, err := f.Stat(); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
 // writer opens a running task's output file for appending.
 func (o *Files) writer(number string, stream int) (*os.File, error) {
 	files := o.filesOf(number)

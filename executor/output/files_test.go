@@ -45,6 +45,27 @@ func (o *Files) mustBegin(t *testing.T, number string) (end func()) {
 	return func() { ended(time.Now()) }
 }
 
+// TestLastWrite checks that the time of the last output is known for a running task, and for no other.
+func TestLastWrite(t *testing.T) {
+	t.Parallel()
+	o := newTestOutputs(t, DefaultLimits())
+	end := o.mustBegin(t, "1")
+	for i, at := range []time.Time{time.Unix(3e9, 0), time.Unix(4e9, 0)} { // in the future, later than the beginning
+		if err := os.Chtimes(o.file("1", streamNames[i]), at, at); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.LastWrite("1"); !got.Equal(at) {
+			t.Errorf("after a write to %s the last is of %s, want %s", streamNames[i], got, at)
+		}
+	}
+	end()
+	for _, number := range []string{"1", "2"} {
+		if got := o.LastWrite(number); !got.IsZero() {
+			t.Errorf("task %s does not run, and has written at %s", number, got)
+		}
+	}
+}
+
 // TestTheLastTasksAreKept: output is kept in the order in which tasks ended, even if the end of one takes longer
 // than that of the next.
 func TestTheLastTasksAreKept(t *testing.T) {

@@ -46,6 +46,9 @@ type Sink interface {
 	// decodes the output and removes secrets. It is called before the text is cut to its length, so that no part of a
 	// secret is left.
 	Cause(number, failure string, since Mark, show func([]byte) string) string
+	// LastWrite returns when the processes of a running task last wrote something, by the machine's clock. It returns
+	// zero if that is not known.
+	LastWrite(number string) time.Time
 	// Watch limits the output of running tasks, until ctx ends.
 	Watch(ctx context.Context)
 }

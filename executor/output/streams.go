@@ -50,6 +50,9 @@ func (o *Streams) Begin(string) (end func(time.Time), err error) {
 // Watch implements Sink. It does nothing, because the kubelet limits the output.
 func (o *Streams) Watch(context.Context) {}
 
+// LastWrite implements Sink. The streams do not show when something was written.
+func (o *Streams) LastWrite(string) time.Time { return time.Time{} }
+
 // Streams implements Sink. It passes on the container's own stdout, and a pipe as stderr.
 func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) {
 	var fds [2]int

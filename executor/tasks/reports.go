@@ -25,8 +25,9 @@ type reports struct {
 
 type taskEntry struct {
 	wire.TaskReport
-	daemon  bool // the task is a daemon's shard
-	changed bool // the progress has changed since the last report
+	daemon  bool           // the task is a daemon's shard
+	changed bool           // the progress has changed since the last report
+	quiet   *wire.Progress // what quiet has set
 }
 
 func newReports() *reports { return &reports{tasks: map[string]*taskEntry{}} }
@@ -61,6 +62,19 @@ func (r *reports) message(id, text string) {
 		now.Fraction, now.Notice = n.Progress.Fraction, n.Progress.Notice
 	}
 	n.Progress, n.changed = &now, true
+}
+
+// quiet sets the message about the output of a task. It changes nothing if the program has reported progress, or if there
+// is a message about something else.
+func (r *reports) quiet(id, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.entry(id)
+	if n.Progress != n.quiet {
+		return
+	}
+	n.quiet = &wire.Progress{Message: text, Notice: true, At: time.Now().UTC()}
+	n.Progress, n.changed = n.quiet, true
 }
 
 // shard records the totals of a daemon's shard and the fire time of its current run, which is zero if there is no run.

@@ -45,7 +45,12 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 	case <-time.After(shortTask):
 		t.report(agent.Running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
+	stopWatching := func() {}
+	if spec.Lease != nil && spec.TimeoutMillis == 0 {
+		stopWatching = t.beginWatchingOutput(process.Started)
+	}
 	exit, ok := process.wait()
+	stopWatching()
 	t.endedWithLease(exit)
 	t.status.Progress = t.host.reports.remove(t.id)
 	c.ignored, c.timedOut = process.ignored.text(), t.timedOut(process.Started)
