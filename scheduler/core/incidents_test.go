@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -304,6 +305,32 @@ func TestN3ADrainedMachine(t *testing.T) {
 	b.restart()
 	b.runFor(2 * time.Minute)
 	b.expectNotices("machine_is_drained")
+}
+
+// TestN3AMachineIsDrainedExceptForOneTask checks that operators are told when a drain can do nothing more, because the
+// processes of a task can't be ended. When an operator says that they have ended, the machine is drained.
+func TestN3AMachineIsDrainedExceptForOneTask(t *testing.T) {
+	t.Parallel()
+	b := beatingWithOperators(t, 1, exclusive)
+	b.step(Request{Token: 1, Event: operator.DrainRequested{
+		CordonRequested: operator.CordonRequested{Machine: "S1", Reason: "a disk"}}})
+	new(leaseNumber).request(b.stage, b.launches[0])
+	b.beatFor(time.Minute)
+	b.expectNotices()
+	b.update(b.launches[0], cluster.Failed, func(u *cluster.Update) {
+		u.Status = &wire.Status{StartTime: b.now, SupervisorLost: true, Unkilled: true}
+	})
+	b.beatFor(20 * time.Second)
+	b.expectNotices()
+	b.beatFor(20 * time.Second)
+	b.expectNotices("job_blocked", "machine_drain_stuck")
+	if got := b.problemsOf(views.ProblemCordoned); len(got) != 1 ||
+		!strings.Contains(got[0], "drained except for 1 task that may still run there: shard 0 of job my_job") {
+		t.Errorf("the overview has %q", got)
+	}
+	b.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: b.launches[0].TaskID}})
+	b.beatFor(10 * time.Second)
+	b.expectNotices("job_blocked", "machine_drain_stuck", "machine_is_drained")
 }
 
 // TestN3NoticesShareTheMessageOfFailures checks that notices and failures of a job are sent in one message. A notice

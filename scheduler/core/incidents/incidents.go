@@ -48,6 +48,7 @@ const (
 	MostSilent     Kind = "most"    // most machines are silent at once; without a subject
 	JobBlocked     Kind = "blocked" // a job can't go on, because an attempt of it may still run on a silent machine
 	MachineDrained Kind = "drained" // a machine that was to be emptied is empty
+	DrainStuck     Kind = "stuck"   // a machine that was to be emptied is empty but for what the drain can't end
 )
 
 // Condition is a trouble that holds now.

@@ -44,13 +44,36 @@ func (vs *Views) Conditions() incidents.Present {
 	}
 	p.Conditions = append(p.Conditions, vs.silentMachines()...)
 	p.Conditions = append(p.Conditions, vs.blockedJobs()...)
+	p.Conditions = append(p.Conditions, vs.drainedMachines()...)
+	return p
+}
+
+// drainedMachines returns a condition for each machine whose drain has ended, sorted by name: nothing is left there, or
+// only what the drain can't end. The latter is left out for a silent machine, whose silence is a condition of its own.
+func (vs *Views) drainedMachines() (found []incidents.Condition) {
 	for _, machine := range vs.st.Machines.Draining() {
 		if m, _ := vs.st.Machines.Get(machine); !m.Drained.IsZero() {
-			p.Conditions = append(p.Conditions, incidents.Condition{Kind: incidents.MachineDrained, Subject: machine,
+			found = append(found, incidents.Condition{Kind: incidents.MachineDrained, Subject: machine,
 				Since: m.Drained, Why: reason.MachineIsDrained(machine)})
+		} else if why, since := vs.drainStuck(machine); !why.IsZero() {
+			found = append(found, incidents.Condition{Kind: incidents.DrainStuck, Subject: machine, Since: since, Why: why})
 		}
 	}
-	return p
+	return found
+}
+
+// drainStuck says what is left on a machine that is drained except for what the drain can't end, and since when it is
+// drained. The reason is zero if there is something else, or if the machine is silent.
+func (vs *Views) drainStuck(machine string) (why reason.Reason, since time.Time) {
+	left := vs.drainer.Stuck(machine)
+	if len(left) == 0 || slices.ContainsFunc(vs.st.Agents.OnHost(machine), func(id string) bool {
+		a := vs.st.Agents.Get(id)
+		return a != nil && !silentSince(a).IsZero()
+	}) {
+		return reason.Reason{}, time.Time{}
+	}
+	m, _ := vs.st.Machines.Get(machine)
+	return reason.MachineDrainStuck(machine, len(left), left[0].Item, left[0].Job, left[0].Why), m.Draining
 }
 
 // machineOf returns the name of an agent's machine: its host name or, as long as that is not known, its id.

@@ -147,7 +147,9 @@ func (vs *Views) addCordoned(f *Facts) {
 			p.Why = reason.MachineIsDrained(machine)
 		case !m.Draining.IsZero():
 			p.Count = len(vs.drainer.Left(machine))
-			p.Why = reason.MachineDraining(machine, p.Count)
+			if p.Why, _ = vs.drainStuck(machine); p.Why.IsZero() {
+				p.Why = reason.MachineDraining(machine, p.Count)
+			}
 		default:
 			p.Why = reason.MachineCordoned(machine, vs.st.Machines.Why(machine))
 		}
