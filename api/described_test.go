@@ -221,17 +221,17 @@ func TestExamplesAreAsDescribed(t *testing.T) {
 			if answer == nil {
 				continue
 			}
-			query := ""
+			target, query := path, ""
 			for _, p := range o.Parameters {
 				if p.In == "path" {
-					path = strings.Replace(path, fmt.Sprintf("{%s}", p.Name), fmt.Sprint(p.Example), 1)
+					target = strings.Replace(target, fmt.Sprintf("{%s}", p.Name), fmt.Sprint(p.Example), 1)
 				}
 				if p.In == "query" && p.Example != nil {
 					query += fmt.Sprintf("&%s=%s", p.Name, url.QueryEscape(fmt.Sprint(p.Example)))
 				}
 			}
 			r, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method),
-				server.URL+path+"?"+strings.TrimPrefix(query, "&"), http.NoBody)
+				server.URL+target+"?"+strings.TrimPrefix(query, "&"), http.NoBody)
 			if err != nil {
 				t.Fatal(err)
 			}
