@@ -171,7 +171,7 @@ func TestAsRootRunByHandSaysWhichUserAServerTakes(t *testing.T) {
 			args = append(args, "--run-as", user)
 		}
 		_, _, stderr := tr.run(args...)
-		if strings.Contains(stderr, "executor run: as root; a server of root runs jobs as the user of its --run-as") != want {
+		if strings.Contains(stderr, "executor run: the job runs as root; a server that runs as root uses its --run-as") != want {
 			t.Errorf("as %q: %q", user, stderr)
 		}
 	}

@@ -139,7 +139,7 @@ func (f tryFlags) run(ctx context.Context, local executor.Local) (status int, er
 		}
 	}()
 	if f.runAs == "" && os.Geteuid() == 0 {
-		fmt.Fprintln(os.Stderr, "executor run: as root; a server of root runs jobs as the user of its --run-as or, with --local and without it, as one that has no name: --run-as USER tries it")
+		fmt.Fprintln(os.Stderr, "executor run: the job runs as root; a server that runs as root uses its --run-as for jobs and, with --local and no --run-as, an unnamed user; try another with --run-as USER")
 	}
 	local.Secrets = launch.SecretFolders(os.Getenv(launch.SecretsVariable))
 	local.Keep = f.keep
