@@ -33,11 +33,10 @@ func MachineIsDrained(machine string) Reason {
 	return build("machine_is_drained", text("machine", machine))
 }
 
-// MachineDrainStuck says how many tasks are left on a machine that is otherwise drained, because the drain can't end
-// them, and for the first of them why.
-func MachineDrainStuck(machine string, tasks, item int, job string, why Reason) Reason {
-	return build("machine_drain_stuck", text("machine", machine), number("tasks", tasks), number("item", item),
-		text("job", job), nested("why", why))
+// DrainOverdue says how many tasks are left on a machine that was to be empty at a time, and what holds up the first.
+func DrainOverdue(machine string, deadline time.Time, tasks, item int, job string, why Reason) Reason {
+	return build("machine_drain_overdue", text("machine", machine), timestamp("deadline", deadline),
+		number("tasks", tasks), number("item", item), text("job", job), nested("why", why))
 }
 
 // MachineDraining says how many tasks are left on a machine that is being emptied.

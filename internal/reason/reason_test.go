@@ -81,7 +81,7 @@ var examples = []Reason{
 	EndsWithRun(said), AgentSilent("AGENT", at), ExclusiveUnreachable("TASK", "AGENT", at),
 	LeaseNotAsked("TASK", "AGENT", at), NotNotified("", "WEBHOOK", 1, "WHY"),
 	MachineSilent("HOST", at, 2), MachineSilent("HOST", at, 0), MachineBack("HOST", time.Minute), MachineGone("HOST", at),
-	MachineFlaps("HOST", 3, at), MachineIsDrained("HOST"), MachineDraining("HOST", 1), MachineDrainStuck("HOST", 2, 3, "JOB", said), MachineCordoned("HOST", said),
+	MachineFlaps("HOST", 3, at), MachineIsDrained("HOST"), MachineDraining("HOST", 1), DrainOverdue("HOST", at, 2, 3, "JOB", said), MachineCordoned("HOST", said),
 	MostSilent(3, 4), MostHeardAgain(time.Minute), MostUnreachable(2), JobBlocked("JOB", at, said), JobUnblocked("JOB", time.Minute),
 	CauseMissing("LOST"), ExecutorQuiet(time.Minute, "AGENT"),
 	ClockOff(agent, time.Second), ClockOff(agent, -time.Second), LastRunEnded(at, "FAILED", said),

@@ -10,7 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/internal/reason"
-	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -307,30 +306,34 @@ func TestN3ADrainedMachine(t *testing.T) {
 	b.expectNotices("machine_is_drained")
 }
 
-// TestN3AMachineIsDrainedExceptForOneTask checks that operators are told when a drain can do nothing more, because the
-// processes of a task can't be ended. When an operator says that they have ended, the machine is drained.
-func TestN3AMachineIsDrainedExceptForOneTask(t *testing.T) {
+// TestN3AnOverdueDrain checks that operators are told when a task is left on a machine five minutes after it was to be
+// empty, and again when the machine is drained. While the machine is silent, only its silence is reported.
+func TestN3AnOverdueDrain(t *testing.T) {
 	t.Parallel()
-	b := beatingWithOperators(t, 1, exclusive)
-	b.step(Request{Token: 1, Event: operator.DrainRequested{
-		CordonRequested: operator.CordonRequested{Machine: "S1", Reason: "a disk"}}})
-	new(leaseNumber).request(b.stage, b.launches[0])
-	b.beatFor(time.Minute)
-	b.expectNotices()
-	b.update(b.launches[0], cluster.Failed, func(u *cluster.Update) {
-		u.Status = &wire.Status{StartTime: b.now, SupervisorLost: true, Unkilled: true}
-	})
-	b.beatFor(20 * time.Second)
-	b.expectNotices()
-	b.beatFor(20 * time.Second)
-	b.expectNotices("job_blocked", "machine_drain_stuck")
-	if got := b.problemsOf(views.ProblemCordoned); len(got) != 1 ||
-		!strings.Contains(got[0], "drained except for 1 task that may still run there: shard 0 of job my_job") {
-		t.Errorf("the overview has %q", got)
+	for name, test := range map[string]struct {
+		silent []string
+		want   []string // the notices before the task ends
+	}{
+		"the task does not end": {nil, []string{"machine_drain_overdue"}},
+		"the machine is silent": {[]string{"S1"}, []string{"machine_silent"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := beatingWithOperators(t, 1, func(j *jobs.Config) { j.UnreachableSeconds = 3600 })
+			b.step(Request{Token: 1, Event: operator.DrainRequested{After: time.Minute,
+				CordonRequested: operator.CordonRequested{Machine: "S1", Reason: "a disk"}}})
+			b.beatFor(5 * time.Minute)
+			b.expectNotices()
+			b.beatFor(3*time.Minute, test.silent...)
+			b.expectNotices(test.want...)
+			b.restart()
+			b.beatFor(time.Minute, test.silent...)
+			b.expectNotices(test.want...)
+			b.update(b.launches[0], cluster.Killed)
+			b.beatFor(10*time.Second, test.silent...)
+			b.expectNotices(append(test.want, "machine_is_drained")...)
+		})
 	}
-	b.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: b.launches[0].TaskID}})
-	b.beatFor(10 * time.Second)
-	b.expectNotices("job_blocked", "machine_drain_stuck", "machine_is_drained")
 }
 
 // TestN3NoticesShareTheMessageOfFailures checks that notices and failures of a job are sent in one message. A notice

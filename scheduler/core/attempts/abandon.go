@@ -203,8 +203,8 @@ func (as *Attempts) addEnding(o orphans.Orphan, lingerTime time.Duration) {
 }
 
 // sweepOrphans removes the orphans that are too old, and unblocks the shards of those whose agent has been away for
-// long enough (rules E4, E5). One that blocks its shard never gets too old: its age, by a clock that
-// may have leapt, does not show that it has ended.
+// long enough (rules E4, E5). One that blocks its shard never gets too old: its age, by a clock that may have leapt,
+// does not show that it has ended.
 func (as *Attempts) sweepOrphans() {
 	for _, o := range as.st.Orphans.All() {
 		as.SupersedeAwaited(o.Job)

@@ -1,6 +1,6 @@
 // Package incidents notifies people when a trouble begins and when it is over: a machine that is silent or flaps, most
-// machines silent at once, and a job that is blocked. It also notifies people of a machine that is drained. Failed runs
-// are no incidents: they go to package notifications directly.
+// machines silent at once, and a job that is blocked. It also notifies people of a machine that is drained, or
+// was to be by now. Failed runs are no incidents: they go to package notifications directly.
 //
 // The package compares the present conditions (Present) with those that it has reported. The reported ones are stored,
 // so that a new leader neither repeats nor forgets a report. The package decides nothing about tasks. It cordons a
@@ -48,7 +48,7 @@ const (
 	MostSilent     Kind = "most"    // most machines are silent at once; without a subject
 	JobBlocked     Kind = "blocked" // a job can't go on, because an attempt of it may still run on a silent machine
 	MachineDrained Kind = "drained" // a machine that was to be emptied is empty
-	DrainStuck     Kind = "stuck"   // a machine that was to be emptied is empty but for what the drain can't end
+	DrainOverdue   Kind = "overdue" // tasks are left on a machine that was to be empty some minutes ago
 )
 
 // Condition is a trouble that holds now.

@@ -267,8 +267,6 @@ type Left struct {
 	TaskID, Execution, Job string
 	Item                   int
 	Why                    reason.Reason
-	// Unstoppable is set if no kill can end the task: its agent does not answer, or it was given up.
-	Unstoppable bool
 }
 
 // Left lists the tasks that remain on a machine that is drained, by job and item.
@@ -285,7 +283,7 @@ func (d *Drainer) Left(machine string) (all []Left) {
 		case !s.KillSince().IsZero():
 			left.Why = reason.DrainStopping(d.st.Shown(s.KillSince()))
 		case !s.Unreachable().IsZero():
-			left.Why, left.Unstoppable = reason.DrainUnreachable(d.st.Shown(s.Unreachable())), true
+			left.Why = reason.DrainUnreachable(d.st.Shown(s.Unreachable()))
 		case !ref.Exec.Daemon():
 			left.Why = reason.DrainMayFinish(deadline)
 		case p != nil && p.noRoom[s.TaskID()]:
@@ -297,16 +295,7 @@ func (d *Drainer) Left(machine string) (all []Left) {
 	}
 	for _, o := range d.orphansOn(machine) {
 		all = append(all, Left{TaskID: o.TaskID, Execution: o.Execution, Job: o.Job, Item: o.Item,
-			Why: reason.DrainOrphan(), Unstoppable: true})
+			Why: reason.DrainOrphan()})
 	}
 	return all
-}
-
-// Stuck lists the tasks that remain on a machine, if the drain can do nothing more about any of them.
-func (d *Drainer) Stuck(machine string) []Left {
-	left := d.Left(machine)
-	if slices.ContainsFunc(left, func(l Left) bool { return !l.Unstoppable }) {
-		return nil
-	}
-	return left
 }

@@ -48,32 +48,39 @@ func (vs *Views) Conditions() incidents.Present {
 	return p
 }
 
-// drainedMachines returns a condition for each machine whose drain has ended, sorted by name: nothing is left there, or
-// only what the drain can't end. The latter is left out for a silent machine, whose silence is a condition of its own.
+// drainOverdue is how long after the deadline of a drain people are told what is still left on the machine. All tasks
+// were to be stopped at the deadline, and most have ended by then.
+const drainOverdue = 5 * time.Minute
+
+// drainedMachines returns a condition for each machine whose drain has ended or is overdue, sorted by name. An overdue
+// one is left out while the machine is silent, because its silence is a condition of its own.
 func (vs *Views) drainedMachines() (found []incidents.Condition) {
 	for _, machine := range vs.st.Machines.Draining() {
-		if m, _ := vs.st.Machines.Get(machine); !m.Drained.IsZero() {
-			found = append(found, incidents.Condition{Kind: incidents.MachineDrained, Subject: machine,
-				Since: m.Drained, Why: reason.MachineIsDrained(machine)})
-		} else if why, since := vs.drainStuck(machine); !why.IsZero() {
-			found = append(found, incidents.Condition{Kind: incidents.DrainStuck, Subject: machine, Since: since, Why: why})
+		c := incidents.Condition{Kind: incidents.MachineDrained, Subject: machine}
+		switch m, _ := vs.st.Machines.Get(machine); {
+		case !m.Drained.IsZero():
+			c.Since, c.Why = m.Drained, reason.MachineIsDrained(machine)
+		case m.Deadline.IsZero() || vs.st.Now().Sub(m.Deadline) < drainOverdue || vs.isSilent(machine):
+			continue
+		default:
+			left := vs.drainer.Left(machine)
+			if len(left) == 0 {
+				continue
+			}
+			c.Kind, c.Since = incidents.DrainOverdue, m.Deadline
+			c.Why = reason.DrainOverdue(machine, vs.st.Shown(m.Deadline), len(left), left[0].Item, left[0].Job, left[0].Why)
 		}
+		found = append(found, c)
 	}
 	return found
 }
 
-// drainStuck says what is left on a machine that is drained except for what the drain can't end, and since when it is
-// drained. The reason is zero if there is something else, or if the machine is silent.
-func (vs *Views) drainStuck(machine string) (why reason.Reason, since time.Time) {
-	left := vs.drainer.Stuck(machine)
-	if len(left) == 0 || slices.ContainsFunc(vs.st.Agents.OnHost(machine), func(id string) bool {
+// isSilent reports whether an agent of a machine is silent.
+func (vs *Views) isSilent(machine string) bool {
+	return slices.ContainsFunc(vs.st.Agents.OnHost(machine), func(id string) bool {
 		a := vs.st.Agents.Get(id)
 		return a != nil && !silentSince(a).IsZero()
-	}) {
-		return reason.Reason{}, time.Time{}
-	}
-	m, _ := vs.st.Machines.Get(machine)
-	return reason.MachineDrainStuck(machine, len(left), left[0].Item, left[0].Job, left[0].Why), m.Draining
+	})
 }
 
 // machineOf returns the name of an agent's machine: its host name or, as long as that is not known, its id.

@@ -147,9 +147,7 @@ func (vs *Views) addCordoned(f *Facts) {
 			p.Why = reason.MachineIsDrained(machine)
 		case !m.Draining.IsZero():
 			p.Count = len(vs.drainer.Left(machine))
-			if p.Why, _ = vs.drainStuck(machine); p.Why.IsZero() {
-				p.Why = reason.MachineDraining(machine, p.Count)
-			}
+			p.Why = reason.MachineDraining(machine, p.Count)
 		default:
 			p.Why = reason.MachineCordoned(machine, vs.st.Machines.Why(machine))
 		}

@@ -94,7 +94,7 @@ export const chinese = {
   machine_back: "机器 {machine} 已恢复，失联历时 {duration}",
   machine_cordoned: "机器 {machine} 已停止调度：{why}",
   machine_dead: "其机器 {machine} 已[由 {by} ]宣布为永久失效",
-  machine_drain_stuck: "机器 {machine} 已排空，但仍有 {tasks} 个任务可能在其上运行：作业 {job} 的分片 {item}：{why}",
+  machine_drain_overdue: "机器 {machine} 应于 {deadline} 排空，但其上还有 {tasks} 个任务：作业 {job} 的分片 {item}：{why}；无法停止的任务可通过重启机器来结束",
   machine_drained: "其机器 {machine} 正在排空",
   machine_draining: "正在排空机器 {machine}，其上还有 {tasks} 个任务",
   machine_flaps: "机器 {machine} 一小时内 {times} 次失联，服务器已停止向其调度，直至 {until}",
