@@ -25,9 +25,9 @@ type reports struct {
 
 type taskEntry struct {
 	wire.TaskReport
-	daemon  bool           // the task is a daemon's shard
-	changed bool           // the progress has changed since the last report
-	quiet   *wire.Progress // what quiet has set
+	daemon     bool      // the task is a daemon's shard
+	changed    bool      // the progress has changed since the last report
+	progressed time.Time // when the program last reported progress
 }
 
 func newReports() *reports { return &reports{tasks: map[string]*taskEntry{}} }
@@ -49,7 +49,7 @@ func (r *reports) progress(id string, m pipe.Message) {
 	n := r.entry(id)
 	n.Progress = &wire.Progress{Fraction: m.Fraction, Message: output.Readable(m.Message, wire.MaxProgressMessage),
 		At: time.Now().UTC()}
-	n.changed = true
+	n.changed, n.progressed = true, n.Progress.At
 }
 
 // message sets the message of a task's progress to a text of the executor. It leaves the fraction as it is.
@@ -64,17 +64,14 @@ func (r *reports) message(id, text string) {
 	n.Progress, n.changed = &now, true
 }
 
-// quiet sets the message about the output of a task. It changes nothing if the program has reported progress, or if there
-// is a message about something else.
-func (r *reports) quiet(id, text string) {
+// lastProgress returns when the program of a task last reported progress; zero if it has reported none.
+func (r *reports) lastProgress(id string) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := r.entry(id)
-	if n.Progress != n.quiet {
-		return
+	if n := r.tasks[id]; n != nil {
+		return n.progressed
 	}
-	n.quiet = &wire.Progress{Message: text, Notice: true, At: time.Now().UTC()}
-	n.Progress, n.changed = n.quiet, true
+	return time.Time{}
 }
 
 // shard records the totals of a daemon's shard and the fire time of its current run, which is zero if there is no run.
