@@ -40,7 +40,8 @@
 // its own commits ends its term. Each server remembers the highest count that it has observed, in memory and in a file
 // (Options.Seen), and does not lead with a lower count. It also publishes in a row of REGISTRY_CANDIDATE what is
 // missing, so that no server which has observed less leads instead. A count that was read is remembered only when it
-// is certain to be durable, because a database shows a change to readers a moment before it writes it to its log.
+// is proved to be durable, because a database shows a change to readers a moment before it writes it to its log. The
+// proof is the leader's next commit or, if there is none, a write to a row of REGISTRY_CANDIDATE that means nothing.
 //
 // An operator can declare the missing commits lost, for all servers at once (Accept). If no remaining server remembers
 // a missing commit, it is lost without notice; the file of a killed server is at most about a second old. A new
@@ -60,8 +61,8 @@
 //	REGISTRY_FENCE       one row: the lineage, the term, its holder, leader, in every commit; a new leader
 //	                     the number of commits and terms
 //	REGISTRY_LEASE       one row: who leads until when               leader, five times in a lease; a new leader
-//	REGISTRY_CANDIDATE   a candidate that waits for the leadership,  candidates, three times in a lease
-//	                     or commits that the registry lacks
+//	REGISTRY_CANDIDATE   a candidate that waits for the leadership,  candidates, three times in a lease; each server,
+//	                     or commits that the registry lacks         after a change by another
 //	REGISTRY_SHARED      a shared value                              each server, commands; if the version matches
 //	REGISTRY_VERSION     the migrations that were applied            the server that opens it first
 package database

@@ -38,7 +38,7 @@ func (r *Registry) acquire(ctx context.Context, address string, found rows) (a a
 	s := r.store
 	a.holder = uuid.NewString()
 	r.holders.Add(a.holder)
-	sent, before := time.Now(), r.memory.get()
+	sent := r.memory.beginRead()
 	err = s.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 		var now rows
 		// This locks the lease's row first, as every transaction does that locks both. The lock of the fence's row may
@@ -52,7 +52,7 @@ func (r *Registry) acquire(ctx context.Context, address string, found rows) (a a
 		if now.ReadOnly {
 			return errReadOnly
 		}
-		if lacks := r.observe(now.position(), before, sent); lacks != "" {
+		if lacks := r.observe(now.position(), sent); lacks != "" {
 			return rolledBackError{lacks}
 		}
 		if err := r.checkOthers(ctx, tx, now.Lineage); err != nil {
@@ -91,6 +91,15 @@ func (s *store) registerCandidate(ctx context.Context, holder, lineage, lacks st
 	_, err := s.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?, ?)
  ON DUPLICATE KEY UPDATE expires = VALUES(expires), lineage = VALUES(lineage), lacks = VALUES(lacks)`, holder,
 		s.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), maxLacks)]))
+	return err
+}
+
+// writeProof writes a row of REGISTRY_CANDIDATE that has expired, so that it is no candidate's.
+func (s *store) writeProof(ctx context.Context, holder string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.requestTimeout())
+	defer cancel()
+	_, err := s.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6), '', '')
+ ON DUPLICATE KEY UPDATE expires = VALUES(expires)`, holder)
 	return err
 }
 

@@ -79,7 +79,7 @@ type follower struct {
 func (r *Registry) readRows(ctx context.Context) (rows, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.store.Lease/2)
 	defer cancel()
-	sent, before := time.Now(), r.memory.get()
+	sent, mark := time.Now(), r.memory.beginRead()
 	var found rows
 	err := r.store.db.GetContext(ctx, &found, selectRows)
 	f := &r.follower
@@ -101,7 +101,7 @@ func (r *Registry) readRows(ctx context.Context) (rows, error) {
 	if found.ReadOnly {
 		f.lastErr = r.store.explain("lead", errReadOnly)
 	}
-	f.lacks = r.observe(found.position(), before, sent)
+	f.lacks = r.observe(found.position(), mark)
 	if !found.isFree(time.Since(f.unchangedSince)) {
 		f.othersLack = "" // there is a leader, so this server does not take the leadership
 	}
@@ -149,11 +149,10 @@ func (f *follower) trouble() error {
 	return f.lastErr
 }
 
-// observe records a position of the registry that a request has read, which was sent at that time. before is the
-// position that was remembered when the read began. If the registry lacks commits that were remembered then, observe
-// returns a message about it.
-func (r *Registry) observe(s, before position, sent time.Time) string {
-	lacks, replaced := r.memory.observe(s, before, sent, time.Now())
+// observe records a position of the registry that was read. If the registry lacks commits that were remembered when the
+// read was sent, observe returns a message about it.
+func (r *Registry) observe(s position, sent readMark) string {
+	lacks, replaced := r.memory.observe(s, sent)
 	r.logReplaced(replaced, s.Lineage)
 	if lacks != "" {
 		return r.rolledBack(lacks)
@@ -187,6 +186,14 @@ func (r *Registry) publishLacks(ctx context.Context, lineage string) error {
 	return r.store.removeCandidate(ctx, r.lacksRow)
 }
 
+// proveDurable writes a row that means nothing, if that is needed to prove that the position that was read last is
+// durable. If the write fails, the position is not remembered, and a later call tries again.
+func (r *Registry) proveDurable(ctx context.Context) {
+	if s, needsWrite := r.memory.unprovenPosition(); needsWrite && r.store.writeProof(ctx, r.proofRow) == nil {
+		r.memory.recordWrite(s)
+	}
+}
+
 // follow reads the rows until ctx ends. It tells the other servers which commits the registry lacks, logs when the
 // registry becomes unusable or usable again, and writes the memory to its file about once a second.
 func (r *Registry) follow(ctx context.Context) {
@@ -198,6 +205,9 @@ func (r *Registry) follow(ctx context.Context) {
 		mustPublish := lacks != lastLacks || lacks != "" && time.Since(publishedAt) > r.store.Lease/3
 		if err == nil && mustPublish && r.publishLacks(ctx, found.Lineage) == nil {
 			publishedAt, lastLacks = time.Now(), lacks
+		}
+		if err == nil && lacks == "" && !found.ReadOnly {
+			r.proveDurable(ctx)
 		}
 		trouble := ""
 		if err := r.Trouble(); err != nil && ctx.Err() == nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 )
 
 // position is a state in the history of a registry: its last change.
@@ -51,8 +50,9 @@ type memory struct {
 	latest         position
 	formerLineages []string // lineages that were replaced, and must not be used again
 
-	unsettled position  // the earliest position that was read and may not be durable; zero if there is none
-	readAt    time.Time // when that read was answered
+	unproven  position // the position that was read last, which may not be durable; zero if none was read
+	unchanged bool     // the read before has returned it as well
+	written   position // equals unproven if this server has written something since it was read
 
 	lackingLineage string // the lineage that was found to lack changes; "" if there is none
 	lacking        string // a text about the changes that it lacks
@@ -93,45 +93,64 @@ func openMemory(path string) (*memory, error) {
 	return m, nil
 }
 
-func (m *memory) get() position {
+func (m *memory) get() position { return m.beginRead().latest }
+
+// readMark is what a server knew when it sent a read. Commits and writes may follow before the read is answered.
+type readMark struct{ latest, written position }
+
+// beginRead returns the mark of a read that is about to be sent.
+func (m *memory) beginRead() readMark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.latest
+	return readMark{m.latest, m.written}
 }
 
-// settleTime is how long after a read the position that it returned counts as durable. A database shows a change to
-// readers a moment before it has written it to its log: if it is killed in that moment, the change is gone, although
-// it was read. The leader then has no answer either, so nothing that was answered is missing.
-const settleTime = time.Second
-
-// observe records a position that was read, by a request that was sent and answered at those times. It returns a text
-// about the changes that the registry lacks, or "". before is the position that was remembered when the read began,
-// because a commit may have been made since. If the registry was replaced by one of another lineage, replaced is the
-// former lineage.
+// observe records a position that was read. It returns a text about the changes that the registry lacks, or "". If the
+// registry was replaced by one of another lineage, replaced is the former lineage.
 //
-// The position is remembered when a later read proves that it is durable: the read was sent after settleTime and still
-// includes the position, or it shows a later change of the same term, because a leader waits for the answer to one
-// commit before it sends the next.
-func (m *memory) observe(s, before position, sent, answered time.Time) (lacks, replaced string) {
+// A position that was read is remembered only when it is durable. A database shows a change to readers a moment before
+// it has written it to its log: if it is killed in that moment, the change is gone, although it was read, and no server
+// got an answer to it. There are two proofs that a position is durable. One is a later change of the same term, because
+// a leader waits for the answer to one commit before it sends the next. The other is a write by this server after the
+// read (recordWrite), if a read after the write still returns the position: the database writes its log in order.
+func (m *memory) observe(s position, sent readMark) (lacks, replaced string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lacks = m.compare(s, before)
+	lacks = m.compare(s, sent.latest)
 	if s.Lineage == "" || lacks != "" { // the registry is not prepared yet, or not the valid one
-		m.unsettled = position{}
 		return lacks, ""
 	}
-	if m.unsettled.Lineage == s.Lineage && s.lacks(m.unsettled) == "" {
-		durable := m.unsettled
-		switch sameTerm := s.Term == durable.Term && s.Holder == durable.Holder; {
-		case sameTerm && s.Changes > durable.Changes:
-			durable.Changes = s.Changes - 1
-		case sent.Sub(m.readAt) < settleTime:
-			return "", ""
-		}
-		replaced = m.remember(durable, before)
+	switch durable := m.unproven; {
+	case durable.Lineage != s.Lineage || s.lacks(durable) != "":
+	case s.Term == durable.Term && s.Holder == durable.Holder && s.Changes > durable.Changes:
+		durable.Changes = s.Changes - 1
+		replaced = m.remember(durable, sent.latest)
+	case sent.written == durable:
+		replaced = m.remember(durable, sent.latest)
 	}
-	m.unsettled, m.readAt = s, answered
+	m.unchanged = s == m.unproven
+	if !m.unchanged {
+		m.unproven, m.written = s, position{}
+	}
 	return "", replaced
+}
+
+// unprovenPosition returns the position that was read last. needsWrite is set if a write by this server has to prove
+// that the position is durable: nothing has changed since the read before, so no change proves it.
+func (m *memory) unprovenPosition() (s position, needsWrite bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s = m.unproven
+	return s, m.unchanged && s != m.written && s != m.latest && s.lacks(m.latest) == ""
+}
+
+// recordWrite records that the database has answered a write of this server that was sent after s was read.
+func (m *memory) recordWrite(s position) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s == m.unproven {
+		m.written = s
+	}
 }
 
 // recordCommit records the position after a commit of this server that the database has answered, which is therefore
@@ -181,7 +200,8 @@ func (m *memory) compare(s, before position) (lacks string) {
 	if s.Lineage != m.latest.Lineage && slices.Contains(m.formerLineages, s.Lineage) {
 		lacks = "this server left it when another one was accepted or restored"
 	}
-	isBack := s.Lineage == m.latest.Lineage && s.Term == m.latest.Term && s.lacks(m.latest) == ""
+	isBack := s.Lineage == m.latest.Lineage && s.Term == m.latest.Term && s.lacks(m.latest) == "" ||
+		s.Lineage == m.unproven.Lineage && s.Term == m.unproven.Term && s.lacks(m.unproven) == ""
 	switch {
 	case lacks != "":
 		m.lackingLineage, m.lacking = s.Lineage, lacks

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
@@ -59,7 +58,8 @@ func TestMemory(t *testing.T) {
 	}
 	now := position{"l", 2, "h", 10}
 	m.recordCommit(now)
-	if lacks, _ := m.observe(position{"l", 2, "h", 9}, position{"l", 2, "h", 8}, time.Now(), time.Now()); lacks != "" || m.get() != now {
+	before := readMark{latest: position{"l", 2, "h", 8}}
+	if lacks, _ := m.observe(position{"l", 2, "h", 9}, before); lacks != "" || m.get() != now {
 		t.Errorf("a read that began before a commit: lacks %q, and %+v is remembered", lacks, m.get())
 	}
 	if err := m.save(); err != nil {
@@ -70,49 +70,81 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestWhatIsRemembered checks which of the positions that were read a server remembers: those that a database can't lose
-// if it is killed.
+// TestWhatIsRemembered checks which of the positions that were read a server remembers: those that a database can't
+// lose if it is killed.
 func TestWhatIsRemembered(t *testing.T) {
 	t.Parallel()
-	type read struct {
-		after time.Duration // since the one before
-		position
-	}
-	const soon = 200 * time.Millisecond
 	at48, at49 := position{"l", 5, "h", 48}, position{"l", 5, "h", 49}
 	taken, accepted := position{"l", 6, "i", 50}, position{"m", 5, "h", 49}
+	type steps []any
+	write := "a write, if one is needed"
+	late := "a read that is sent now is answered after the next step"
 	for name, test := range map[string]struct {
-		reads []read
+		steps steps
 		want  position
 	}{
-		"read once":                   {[]read{{soon, at48}}, position{}},
-		"read again soon":             {[]read{{soon, at48}, {soon, at48}}, position{}},
-		"read again later":            {[]read{{soon, at48}, {settleTime, at48}}, at48},
-		"read often":                  {[]read{{soon, at48}, {soon, at48}, {settleTime - soon, at48}}, at48},
-		"the term's next commit":      {[]read{{soon, at48}, {soon, at49}}, at48},
-		"many commits of the term":    {[]read{{soon, at48}, {soon, position{"l", 5, "h", 90}}}, position{"l", 5, "h", 89}},
-		"another term soon":           {[]read{{soon, at48}, {soon, taken}}, position{}},
-		"another term later":          {[]read{{soon, at48}, {settleTime, taken}}, at48},
-		"another term, for long":      {[]read{{soon, at48}, {settleTime, taken}, {settleTime, taken}}, taken},
-		"the commit was not durable":  {[]read{{soon, at48}, {settleTime, at49}, {soon, at48}, {settleTime, at48}}, at48},
-		"the term was not durable":    {[]read{{soon, at48}, {settleTime, taken}, {soon, at49}, {settleTime, at49}}, at49},
-		"the lineage was not durable": {[]read{{soon, at48}, {settleTime, accepted}, {soon, at49}, {settleTime, at49}}, at49},
-		"accepted":                    {[]read{{soon, at48}, {settleTime, accepted}, {settleTime, accepted}}, accepted},
+		"read once":                {steps{at48}, position{}},
+		"read twice":               {steps{at48, at48}, position{}},
+		"a write in between":       {steps{at48, at48, write, at48}, at48},
+		"the read was sent before": {steps{at48, at48, late, write, at48}, position{}},
+		"no write is needed yet":   {steps{at48, write, at48}, position{}},
+		"the term's next commit":   {steps{at48, at49}, at48},
+		"commits of the term":      {steps{at48, position{"l", 5, "h", 90}}, position{"l", 5, "h", 89}},
+		"another term":             {steps{at48, taken}, position{}},
+		"another term, written":    {steps{at48, taken, taken, write, taken}, taken},
+		"a commit is lost":         {steps{at48, at49, at49, write, at48, at48, write, at48}, at48},
+		"a commit is made again":   {steps{at49, at49, write, at48, at49}, at48},
+		"a term is lost":           {steps{at48, taken, taken, at49, at49, write, at49}, at49},
+		"a lineage is lost":        {steps{at48, accepted, accepted, at49, at49, write, at49}, at49},
+		"accepted":                 {steps{at48, accepted, accepted, write, accepted}, accepted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var m memory
-			now := time.Now()
-			for _, r := range test.reads {
-				now = now.Add(r.after)
-				if lacks, _ := m.observe(r.position, m.get(), now, now); lacks != "" {
-					t.Errorf("%+v lacks %q", r.position, lacks)
+			var earlier *readMark // of the read that is answered late
+			for _, step := range test.steps {
+				switch {
+				case step == late:
+					mark := m.beginRead()
+					earlier = &mark
+					continue
+				case step == write:
+					if s, needed := m.unprovenPosition(); needed {
+						m.recordWrite(s)
+					}
+					continue
+				}
+				mark := m.beginRead()
+				if earlier != nil {
+					mark = *earlier
+				}
+				if lacks, _ := m.observe(step.(position), mark); lacks != "" {
+					t.Errorf("%+v lacks %q", step, lacks)
 				}
 			}
 			if got := m.get(); got != test.want {
 				t.Errorf("it remembers %+v, want %+v", got, test.want)
 			}
 		})
+	}
+}
+
+// TestAStaleReadAfterANewTerm checks that one read that lacks something does not condemn the registry for good,
+// although the term in which it is complete was only read, and not remembered yet.
+func TestAStaleReadAfterANewTerm(t *testing.T) {
+	t.Parallel()
+	var m memory
+	m.recordCommit(position{"l", 5, "h", 48})
+	for _, step := range []struct {
+		position
+		lacks bool
+	}{
+		{position{"l", 6, "i", 49}, false}, {position{"l", 5, "h", 47}, true}, {position{"l", 6, "j", 70}, true},
+		{position{"l", 6, "i", 49}, false}, {position{"l", 6, "i", 50}, false},
+	} {
+		if lacks, _ := m.observe(step.position, m.beginRead()); step.lacks != (lacks != "") {
+			t.Errorf("%+v lacks %q", step.position, lacks)
+		}
 	}
 }
 
@@ -126,13 +158,13 @@ func TestLeftLineage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := time.Now()
 	observe := func(s position, want string) {
 		t.Helper()
-		at = at.Add(settleTime)
-		m.observe(s, m.get(), at, at)
-		at = at.Add(settleTime)
-		if lacks, _ := m.observe(s, m.get(), at, at); want == "" && lacks != "" || !strings.Contains(lacks, want) {
+		for range 2 {
+			m.observe(s, m.beginRead())
+		}
+		m.recordWrite(s)
+		if lacks, _ := m.observe(s, m.beginRead()); want == "" && lacks != "" || !strings.Contains(lacks, want) {
 			t.Errorf("%+v lacks %q, want %q", s, lacks, want)
 		}
 	}

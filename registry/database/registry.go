@@ -19,8 +19,9 @@ import (
 type Registry struct {
 	store  *store
 	memory *memory
-	// lacksRow is the key of the row in which this server publishes which commits the registry lacks.
-	lacksRow string
+	// lacksRow is the key of the row in which this server publishes which commits the registry lacks, and proofRow that
+	// of the row that it writes to prove that what it has read is durable.
+	lacksRow, proofRow string
 
 	leadership *campaign.Leadership
 	holders    campaign.Holders
@@ -43,7 +44,8 @@ func Open(o Options) (*Registry, error) {
 		s.close()
 		return nil, err
 	}
-	r := &Registry{store: s, memory: m, lacksRow: uuid.NewString(), leadership: campaign.New(s.Logger, warnInterval)}
+	r := &Registry{store: s, memory: m, lacksRow: uuid.NewString(), proofRow: uuid.NewString(),
+		leadership: campaign.New(s.Logger, warnInterval)}
 	r.goroutines.Go(func() { r.follow(r.leadership.Context()) })
 	return r, nil
 }
