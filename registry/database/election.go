@@ -94,9 +94,10 @@ func (s *store) registerCandidate(ctx context.Context, holder, lineage, lacks st
 	return err
 }
 
-// writeProof writes a row of REGISTRY_CANDIDATE that has expired, so that it is no candidate's.
+// writeProof writes a row of REGISTRY_CANDIDATE that has expired, so that it is no candidate's. It gives up soon,
+// because the next read of who leads has to wait for it.
 func (s *store) writeProof(ctx context.Context, holder string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.requestTimeout())
+	ctx, cancel := context.WithTimeout(ctx, s.Lease/8)
 	defer cancel()
 	_, err := s.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6), '', '')
  ON DUPLICATE KEY UPDATE expires = VALUES(expires)`, holder)
