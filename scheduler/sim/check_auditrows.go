@@ -86,6 +86,7 @@ func (a *audits) checkOperated(writes []registry.Write, rows []string, pausing m
 			// A cordon that ends by itself has no row.
 			if until, was := w.cordons.marked[name]; left["machine.dead "+name] > 0 {
 				delete(left, "machine.dead "+name)
+				delete(left, "machine.drain "+name) // just before, in the same commit
 			} else if left["machine.drain "+name] > 0 {
 				delete(left, "machine.drain "+name)
 			} else if !wr.Delete {
@@ -124,7 +125,8 @@ func (a *audits) checkOperated(writes []registry.Write, rows []string, pausing m
 		action, name, _ := strings.Cut(row, " ")
 		switch {
 		case left[row] == 0, action == "cluster.reconcile", action == "task.kill" && check.live[name] != "",
-			action == "task.forget" && gone[name], action == "user.add",
+			// An exclusive attempt without a lease may be forgotten while it counts as live (rule K5).
+			action == "task.forget" && (gone[name] || check.live[name] != ""), action == "user.add",
 			action == "machine.dead": // it may be declared dead again
 		default:
 			w.fail("A1 a row tells of what has happened", "%s, %d times", row, left[row])
