@@ -34,6 +34,8 @@ type audits struct {
 	// edits are the rows of external edits that the leader has read. The commit of its next step must contain them,
 	// unlike the commit of a change of configuration.
 	edits []string
+	// editsOfStep are those of the step whose commit is checked.
+	editsOfStep []string
 	// ever are all committed rows by id. unstored are those that have not reached the history yet.
 	unstored, ever map[string]string
 	// kept are the ids of the rows in the registry. paths are the same ids by path.
@@ -217,6 +219,7 @@ func (a *audits) committed(c term.Commit) {
 		}
 	}
 	want := a.edits
+	a.editsOfStep = a.edits
 	if c.Change {
 		a.compareRows("configuration", byUsers, a.configured(c.Writes))
 		want = nil

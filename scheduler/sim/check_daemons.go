@@ -28,8 +28,14 @@ func (c *checker) applyRuns(key string, r runsRecord) {
 		delete(c.cut, key)
 	}
 	c.runs[key] = r
-	if cut, there := c.cut[key]; there && r.Ended >= cut.Number {
-		delete(c.cut, key) // the end of the run was reported with the end of its task
+	cut, there := c.cut[key]
+	switch {
+	case !there:
+	case r.Ended == 0: // the next attempt begins, and its first run repeats the one that was cut off
+		cut.Number = 1
+		c.cut[key] = cut
+	case r.Ended >= cut.Number:
+		delete(c.cut, key) // the end of the run was reported with the end of its task, or with that of a later run
 	}
 }
 

@@ -65,8 +65,12 @@ func (c *checker) checkAddress(l *leader, n notifications.Notification) {
 	l.out.messages++
 }
 
-// recordFailure records an execution that was committed as failed. If its job has a handler, people must be notified.
+// recordFailure records an execution that was committed as failed. If its job has a handler, people must be notified,
+// unless the leader has read only after the failure, in the same step, that the job has one.
 func (c *checker) recordFailure(r record) {
+	if slices.Contains(c.w.audits.editsOfStep, "job.update "+r.Job) {
+		return
+	}
 	if j := c.job(r.Job); j.cfg != nil && j.cfg.Notifies() {
 		c.untold[r.Job] = append(c.untold[r.Job], r.ID)
 		c.mustTell = append(c.mustTell, r.Job)
