@@ -76,7 +76,8 @@ func TestAQuietTaskThatHasEnded(t *testing.T) {
 		defer end()
 		started := time.Now()
 		task.watchOutput(ctx, started, func() time.Time { return started })
-		if p := task.host.reports.remove("t"); p == nil || p.Message != "it had written no output since 2000-01-01T00:00:00Z" {
+		const want = "it had written no output since 2000-01-01T00:00:00Z"
+		if p := task.host.reports.remove("t"); p == nil || p.Message != want {
 			t.Errorf("its progress is %+v", p)
 		}
 	})

@@ -37,8 +37,8 @@ func (s position) lacks(remembered position) string {
 	return ""
 }
 
-// memory has the latest durable position of the registry that this server has observed. It writes the position to a file, so
-// that the position is known after a restart.
+// memory has the latest durable position of the registry that this server has observed. It writes the position to a
+// file, so that the position is known after a restart.
 type memory struct {
 	path string // "" if there is no file
 

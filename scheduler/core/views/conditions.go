@@ -68,7 +68,8 @@ func (vs *Views) drainedMachines() (found []incidents.Condition) {
 				continue
 			}
 			c.Kind, c.Since = incidents.DrainOverdue, m.Deadline
-			c.Why = reason.DrainOverdue(machine, vs.st.Shown(m.Deadline), len(left), left[0].Item, left[0].Job, left[0].Why)
+			first := left[0]
+			c.Why = reason.DrainOverdue(machine, vs.st.Shown(m.Deadline), len(left), first.Item, first.Job, first.Why)
 		}
 		found = append(found, c)
 	}
