@@ -261,6 +261,7 @@ func (s *apiServer) bind(p *simPod) {
 	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent,
 		Status: &wire.Status{Phase: wire.PhaseFetch}})
 	s.deliver(p)
+	s.collectOrphaned(p)
 }
 
 // deliver passes a pod to its kubelet, if that is connected.

@@ -136,6 +136,19 @@ func (s *apiServer) deleteNode(id string) {
 	}
 }
 
+// collectOrphaned acts as the pod garbage collector, which removes a pod whose node does not exist: it looks every 20
+// seconds, and waits 40 seconds for the node. A pod can be bound to a node that was deleted just before.
+func (s *apiServer) collectOrphaned(p *simPod) {
+	if s.nodes[p.node] != nil {
+		return
+	}
+	s.w.after(s.w.between(40*time.Second, time.Minute), func() {
+		if s.pods[p.task] == p && s.nodes[p.node] == nil {
+			s.forceDelete(p)
+		}
+	})
+}
+
 // deleteSome deletes a running pod, or removes one by force. If its kubelet is connected, it then ends the pod.
 func (s *apiServer) deleteSome(force bool) bool {
 	var some []string
