@@ -38,8 +38,8 @@ type Task struct {
 	// Renewed is called with the end of each new lease, as a time of Now; before the first one the task must not begin.
 	Renewed func(until time.Duration)
 	// End is called once if the task must end, with the reason. late is for how long the lease has been over: the
-	// task's grace must be shorter by that time. It is 0 if the lease ended early: by the scheduler, or after a jump of
-	// the wall clock.
+	// task's grace must be shorter by that time. It is 0 if the lease ended early. After a jump of the wall clock the
+	// machine may have been paused for the time of the jump, so late includes that time.
 	End func(why string, late time.Duration)
 }
 
@@ -167,7 +167,7 @@ func (h *Holder) expire(now, jump time.Duration) (ends []func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range h.tasks {
-		why := ""
+		why, late := "", now-t.until
 		switch {
 		case t.until == 0 || t.ended:
 			continue
@@ -176,13 +176,14 @@ func (h *Holder) expire(now, jump time.Duration) (ends []func()) {
 			// clock is corrected, so the jump shows the pause.
 			why = fmt.Sprintf("the clock has jumped %s ahead, so the machine may have been paused for longer than its lease",
 				jump.Round(time.Second))
+			late += jump
 		case now >= t.until:
 			why = fmt.Sprintf("its lease is over: no scheduler has answered for %d s", t.Grant.Seconds)
 		default:
 			continue
 		}
 		t.ended = true
-		ends = append(ends, func() { t.End(why, max(now-t.until, 0)) })
+		ends = append(ends, func() { t.End(why, max(late, 0)) })
 	}
 	return ends
 }

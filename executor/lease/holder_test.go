@@ -25,6 +25,7 @@ type stage struct {
 	now     time.Duration
 	renewed []time.Duration
 	ended   []string
+	late    time.Duration // of the last end
 }
 
 func newStage(urls ...string) *stage {
@@ -32,7 +33,7 @@ func newStage(urls ...string) *stage {
 	s.Holder = New(Options{Now: func() time.Duration { return s.now }, Log: slog.New(slog.DiscardHandler)})
 	s.Hold(Task{ID: "t", Grant: lease.Grant{Seconds: 10, Holder: "x", Key: "k", URLs: urls},
 		Renewed: func(until time.Duration) { s.renewed = append(s.renewed, until) },
-		End:     func(why string, _ time.Duration) { s.ended = append(s.ended, why) }})
+		End:     func(why string, late time.Duration) { s.ended, s.late = append(s.ended, why), late }})
 	return s
 }
 
@@ -104,6 +105,27 @@ func TestHolder(t *testing.T) {
 			test.play(s)
 			if !slices.Equal(s.renewed, test.renewed) || len(s.ended) != test.ended {
 				t.Errorf("renewed until %v, ended %q", s.renewed, s.ended)
+			}
+		})
+	}
+}
+
+// TestTheGraceIsShorterAfterAPause: a lease can end while all processes of the machine stand still.
+func TestTheGraceIsShorterAfterAPause(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ now, jump, late time.Duration }{
+		"in time":                             {now: 11 * time.Second},
+		"suspended":                           {now: 15 * time.Second, late: 4 * time.Second},
+		"a virtual machine was paused":        {now: 3 * time.Second, jump: 12 * time.Second, late: 4 * time.Second},
+		"paused for less time than its lease": {now: 3 * time.Second, jump: 5 * time.Second},
+		"both":                                {now: 12 * time.Second, jump: 3 * time.Second, late: 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage()
+			s.answer(2*time.Second, time.Second, lease.Answer{Term: 2, Granted: []string{"t"}})
+			if s.check(test.now, test.jump); len(s.ended) != 1 || s.late != test.late {
+				t.Errorf("ended %q, late by %s", s.ended, s.late)
 			}
 		})
 	}

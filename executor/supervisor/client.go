@@ -29,6 +29,9 @@ type Client struct {
 	sendMu  sync.Mutex
 	encoder *gob.Encoder
 
+	// patience and lastWait are constants, except in tests.
+	patience, lastWait time.Duration
+
 	mu        sync.Mutex
 	lastID    uint64
 	processes map[uint64]*Process // nil once the supervisor is lost
@@ -42,9 +45,14 @@ type Process struct {
 
 	client  *Client
 	id      uint64
+	leased  bool
 	started chan error
 	done    chan struct{}
 	exit    Exit
+
+	// giveUp runs once the process should have ended after a kill; nil before. giveUpAt is when. Client.mu guards both.
+	giveUp   *time.Timer
+	giveUpAt time.Time
 }
 
 // Launch starts a supervisor by running the program exe with args; that program must call [isolation.Enter] and
@@ -89,7 +97,7 @@ func connect() (*Client, []*os.File, error) {
 		return nil, nil, err
 	}
 	c := &Client{conn: conn, files: files, lost: make(chan struct{}), encoder: gob.NewEncoder(conn),
-		processes: map[uint64]*Process{}}
+		patience: defaultPatience, lastWait: lastWait, processes: map[uint64]*Process{}}
 	c.close = sync.OnceValue(c.end)
 	return c, []*os.File{connEnd, filesEnd}, nil
 }
@@ -180,7 +188,7 @@ func (c *Client) Lost() <-chan struct{} { return c.lost }
 // holds its end of a pipe.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	defer closeAll(files)
-	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
+	p := &Process{client: c, leased: spec.Until > 0, started: make(chan error, 1), done: make(chan struct{})}
 	c.mu.Lock()
 	if c.processes == nil {
 		c.mu.Unlock()
@@ -217,9 +225,53 @@ func (e *StartError) Unwrap() error { return e.Errno }
 
 // Kill sends SIGTERM to the process group and, after grace, SIGKILL to all remaining processes of the task. Without
 // grace it sends SIGKILL at once. It does not wait for the end of the processes. A later call can only shorten the
-// grace.
+// grace. If a process with a lease has not ended a minute after SIGKILL, the client gives it up: see Exit.Unkilled.
 func (p *Process) Kill(grace time.Duration) error {
+	if p.leased {
+		p.client.giveUpAfter(p, grace+p.client.patience)
+	}
 	return p.client.send(request{ID: p.id, Grace: grace})
+}
+
+const (
+	// defaultPatience is how long after SIGKILL the client begins to give up a process. It is long, because a process
+	// with much memory ends slowly on a busy machine, and because the loss of a process that is given up must be
+	// confirmed by an operator.
+	defaultPatience = 50 * time.Second
+	// lastWait is how long the client then waits after another SIGKILL. If all processes of the machine were frozen
+	// meanwhile, the supervisor has this time to do its work.
+	lastWait = 10 * time.Second
+)
+
+// giveUpAfter makes the client begin to give up a process after some time, unless it does so earlier.
+func (c *Client) giveUpAfter(p *Process, after time.Duration) {
+	at := time.Now().Add(after)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.processes[p.id] != p:
+	case p.giveUp == nil:
+		p.giveUpAt = at
+		p.giveUp = time.AfterFunc(after, func() {
+			_ = c.send(request{ID: p.id})
+			time.AfterFunc(c.lastWait, func() { c.abandon(p) })
+		})
+	case at.Before(p.giveUpAt) && p.giveUp.Stop():
+		p.giveUpAt = at
+		p.giveUp.Reset(after)
+	}
+}
+
+// abandon ends the wait for a process that can't be killed.
+func (c *Client) abandon(p *Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.processes[p.id] != p {
+		return
+	}
+	delete(c.processes, p.id)
+	p.exit = Exit{Killed: true, Unkilled: true, At: time.Now()}
+	close(p.done)
 }
 
 // Renew moves the end of the process's lease to a later time of CLOCK_BOOTTIME.
@@ -227,8 +279,8 @@ func (p *Process) Renew(until time.Duration) error {
 	return p.client.send(request{ID: p.id, Until: until})
 }
 
-// Done returns a channel that is closed when the process and all of its descendants have ended, or when the
-// supervisor is lost.
+// Done returns a channel that is closed when the process and all of its descendants have ended, when the client has
+// given it up, or when the supervisor is lost.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // WaitExit waits for Done and returns how the process ended. ok is false if the supervisor was lost first.
@@ -283,6 +335,9 @@ func (c *Client) read() {
 		p := c.processes[e.ID]
 		if e.Exit != nil || e.Op != "" {
 			delete(c.processes, e.ID)
+			if p != nil && p.giveUp != nil {
+				p.giveUp.Stop()
+			}
 		}
 		c.mu.Unlock()
 		if p == nil {

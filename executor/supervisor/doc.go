@@ -49,6 +49,9 @@
 // second kill changes nothing. If both come late, because the machine was suspended, the grace is shorter by what has
 // passed since the end of the lease.
 //
+// The kernel can't end a process that waits for a dead disk. If a process with a lease has not ended a minute after
+// SIGKILL, the executor gives it up ([Exit.Unkilled]), so that the scheduler learns why no further attempt may begin.
+//
 // A signal must not hit a process that has got the pid of an ended one. A child keeps its pid until it is reaped, so
 // signals and reaping exclude each other (server.mu). That holds for orphans, too: they are children of this process.
 //
@@ -102,6 +105,10 @@ type Exit struct {
 	Killed bool
 	// LeaseOver means that the supervisor has killed the process because its lease was over.
 	LeaseOver bool
+	// Unkilled means that the process had a lease, and that it or one of its descendants had not ended a minute after
+	// SIGKILL, for instance because it waits for a dead disk. It may end later, which is not reported. Nothing else
+	// is known of the end then.
+	Unkilled bool
 	// At is the time of the end.
 	At time.Time
 	// Left is how many processes still ran when the main process ended by itself; the supervisor then killed them.

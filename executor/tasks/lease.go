@@ -54,9 +54,15 @@ func (t *task) checkLease() error {
 	return nil
 }
 
-// endedWithLease records that the supervisor has ended a process because its lease was over. The task is then killed,
-// as if the executor had noticed that first.
+// endedWithLease handles the end of a process that had a lease. If the supervisor has ended it because its lease was
+// over, the task is killed, as if the executor had noticed that first. If the process can't be killed, the task's last
+// update says so.
 func (t *task) endedWithLease(exit processExit) {
+	if exit.Unkilled {
+		t.mu.Lock()
+		t.unkilled = true
+		t.mu.Unlock()
+	}
 	if exit.LeaseOver {
 		t.killWithoutLease(0, "its lease is over: no scheduler has renewed it in time")
 	}

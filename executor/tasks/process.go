@@ -22,7 +22,8 @@ type process struct {
 	pipe     *pipe.Pipe
 	memoryMB float64 // the job's setting
 	// explain returns what is wrong with the command. Call it only after the process has failed.
-	explain func() string
+	explain  func() string
+	unkilled bool // wait has returned, but the process can't be killed
 	// timedOut is true from the timeout of its run until the process answers.
 	timedOut    bool
 	ignored     ignoredMessages      // the messages on its pipe that were ignored or missed
@@ -39,9 +40,10 @@ func (p *process) terminate(grace time.Duration) error {
 }
 
 // wait returns when the process has ended and every message that it wrote to its pipe was handled. ok is false if the
-// supervisor was lost first; then nothing is known about the end of the process.
+// supervisor was lost first; then nothing is known about the end of the process. After Exit.Unkilled the process runs on.
 func (p *process) wait() (_ processExit, ok bool) {
 	exit, ok := p.WaitExit()
+	p.unkilled = exit.Unkilled
 	p.hello.stop()
 	p.pipe.Drain()
 	p.stopCapture()
@@ -53,8 +55,11 @@ func (p *process) wait() (_ processExit, ok bool) {
 }
 
 // release releases the process's folders, so that other processes can get them; k says whether its working folder is
-// kept instead. All processes in the folders must have ended.
+// kept instead. The folders of a process that can't be killed are not released.
 func (p *process) release(k workdir.Keep) {
+	if p.unkilled {
+		return
+	}
 	for _, release := range p.releases {
 		release(k)
 	}
@@ -87,8 +92,12 @@ func isFailure(exit processExit, ok bool) bool {
 	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
 }
 
-// exitOf returns an exit in the form that updates use: an exit status, or the name of the signal, such as "killed".
+// exitOf returns an exit in the form that updates use: an exit status, or the name of the signal, such as "killed". It
+// returns neither for a process that can't be killed.
 func exitOf(exit processExit) (status *int, signal string) {
+	if exit.Unkilled {
+		return nil, ""
+	}
 	if exit.Signal != 0 {
 		return nil, syscall.Signal(exit.Signal).String()
 	}
@@ -105,6 +114,9 @@ type processExit struct {
 
 // text says how the process ended, and what is notable about it.
 func (exit processExit) text() string {
+	if exit.Unkilled {
+		return "its processes can't be killed and are left on the agent, for instance because they wait for a dead disk"
+	}
 	const where = ": the machine, or the control group that limits this executor, was out of memory"
 	text := "exit status " + strconv.Itoa(exit.Status) + exit.signalFromElsewhere()
 	if exit.Signal != 0 {

@@ -233,6 +233,9 @@ func (r *processRunner) finish(result daemon.Result) {
 // process is expected.
 func (r *processRunner) exited(p *process, exit processExit, ok bool) {
 	r.endedWithLease(exit)
+	if exit.Unkilled {
+		r.kill(0, "its processes can't be killed") // no other process may be started beside them
+	}
 	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), isFailure(exit, ok) || p.timedOut)
 	p.release(keep)
 	resident := r.resident

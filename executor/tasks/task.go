@@ -48,6 +48,7 @@ type task struct {
 	spec          wire.Task
 	process       *process
 	leaseLost     bool          // the task was killed because it had no lease any more
+	unkilled      bool          // processes of the task are left, because they can't be killed
 	leaseEnds     time.Duration // the end of an exclusive task's lease, by lease.Now
 	killGrace     time.Duration // the grace of a kill
 	killedAt      time.Time     // when the first kill came that did not drain the task
@@ -154,6 +155,7 @@ func (t *task) deliver(s agent.State, message string, status wire.Status, delive
 	}
 	t.mu.Lock()
 	status.LeaseLost = t.leaseLost && s == agent.Killed
+	status.Unkilled = status.Unkilled || t.unkilled
 	t.mu.Unlock()
 	data, err := status.Encode()
 	if err != nil {

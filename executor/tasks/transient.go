@@ -129,6 +129,9 @@ func (t *task) reportExit(exit processExit, c conversation) {
 	cutOff := exit.Killed || unsuccessful
 	if killReason := t.killReason(); cutOff && killReason != nil {
 		status.Cause = t.lastWords(killReason, c)
+		if exit.Unkilled {
+			status.Cause = killReason.Error() + "; " + exit.text()
+		}
 		status.Forced = t.forced(exit)
 		if unsuccessful {
 			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
