@@ -84,6 +84,9 @@ func (h *Handlers) drain(c *gin.Context) (any, error) {
 	}
 	r := operator.DrainRequested{CordonRequested: h.cordonRequest(machine, f),
 		After: time.Duration(f.Number("deadlineSeconds", 1, int(machines.MaxDeadline/time.Second))) * time.Second}
+	if end := h.Now().Add(r.After); r.After > 0 && f.Has("until") && !f.Refused("until") && r.Until.Before(end) {
+		f.Refuse("until", "is before the end of deadlineSeconds, and the end of the cordon ends the drain: name a later time, or leave it out")
+	}
 	if err := f.With(nil); err != nil {
 		return nil, err
 	}

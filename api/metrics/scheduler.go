@@ -120,11 +120,13 @@ var schedulerFamilies = []family[stats.Stats]{
 	counter("commits_failed", "commits that failed, or whose outcome is unknown: each ended its leader's term",
 		func(s *stats.Stats) int64 { return s.CommitsFailed }),
 
-	gauge("notifications_pending", "messages about failed runs that wait to be sent",
+	gauge("notifications_pending", "messages that were not sent yet, refused ones included: "+
+		"at most one for each job, about its failed runs or because it is blocked, and one for operators (`--notify-file`)",
 		func(s *stats.Stats) int { return s.NotificationsPending }),
-	counter("notifications_sent", "messages about failed runs that were sent",
+	counter("notifications_sent", "messages that were sent, to the people of jobs and to operators",
 		func(s *stats.Stats) int64 { return s.NotificationsSent }),
-	counter("notifications_failed", "attempts to send a message about a failed run that failed; each is tried again",
+	counter("notifications_failed", "attempts to send a message, to the people of jobs or to operators, that failed; "+
+		"unless the message was refused, it is tried again for a day",
 		func(s *stats.Stats) int64 { return s.NotificationsFailed }),
 
 	gauge("jobs_without_metrics", "jobs without their own metrics although a run of them ended, because as many other jobs as `--job-metrics` allows have metrics", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -369,5 +370,63 @@ func TestK5ExplainSaysThatNoLeaseWasRequested(t *testing.T) {
 	n.request(s, l)
 	if isExplained() {
 		t.Error("explained although the lease was requested")
+	}
+}
+
+// TestK5AMachineWithProcessesThatCantBeEndedStaysCordoned checks that a cordon that ends by itself does not replace the
+// one for processes that can't be ended, also if the attempt has been given up and replaced by a later run.
+func TestK5AMachineWithProcessesThatCantBeEndedStaysCordoned(t *testing.T) {
+	t.Parallel()
+	unkilled := func(u *cluster.Update) { u.Status = &wire.Status{StartTime: u.Timestamp, Unkilled: true} }
+	for name, before := range map[string]func(*stage, cluster.TaskLaunch){
+		"it is not cordoned": func(*stage, cluster.TaskLaunch) {},
+		"an operator's cordon ends": func(s *stage, _ cluster.TaskLaunch) {
+			s.step(Request{Token: 3, Event: operator.CordonRequested{Machine: "S1", Reason: "a disk",
+				Until: s.now.Add(time.Hour)}})
+		},
+		"the attempt was given up, and can't be taken back": func(s *stage, l cluster.TaskLaunch) {
+			s.reportUnreachable(l)
+			s.runFor(20 * time.Second)
+			s.stepAndKill()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, n := newStage(t), leaseNumber(0)
+			l := s.runJobOn("S1", exclusive)
+			n.request(s, l)
+			before(s, l)
+			s.update(l, cluster.Killed, unkilled)
+			s.runFor(2 * time.Hour)
+			if m, cordoned := s.core.machines.Get("S1"); !cordoned || !m.Until.IsZero() {
+				t.Errorf("the cordon: %+v", m)
+			}
+			if !isOrphan(s.core, l.TaskID) {
+				t.Error("the attempt does not block its shard")
+			}
+		})
+	}
+}
+
+// TestM2AMachineWhosePodsAskForLeasesIsAlive checks that requests for leases keep the machine of pods from being
+// declared dead.
+func TestM2AMachineWhosePodsAskForLeasesIsAlive(t *testing.T) {
+	t.Parallel()
+	s, n := newStageOfTaskExecutors(t), leaseNumber(0)
+	l := s.runJobOn("S1", exclusive)
+	for range 12 {
+		n.request(s, l)
+		s.reportUnreachable(l)
+		s.runFor(10 * time.Second)
+	}
+	declare := func() *problem.Error {
+		return s.step(Request{Token: 3, Event: operator.DeadRequested{Machine: "S1"}}).Replies[0].Err
+	}
+	if err := declare(); err == nil || err.Code != "machine_heard" {
+		t.Errorf("while its pods ask for leases, the answer is %v", err)
+	}
+	s.runFor(time.Minute)
+	if err := declare(); err != nil {
+		t.Errorf("after a minute of silence, the answer is %v", err)
 	}
 }

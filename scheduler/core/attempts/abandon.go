@@ -172,6 +172,7 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 				as.st.Orphans.Remove(o.TaskID)
 			case o.Lease > 0 && u.Status != nil && u.Status.Unkilled:
 				as.st.Orphans.MarkUnkilled(o.TaskID)
+				as.cordonUnkilled(*o)
 			default:
 				as.st.Orphans.EndUnseen(o.TaskID)
 			}

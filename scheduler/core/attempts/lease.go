@@ -153,10 +153,15 @@ func (as *Attempts) keepUnkilled(ref executions.TaskRef, u cluster.Update) bool 
 	o := as.newOrphan(ref)
 	o.Unkilled, o.Reported = true, true
 	as.st.Orphans.Add(o)
-	if a := as.st.Agents.Get(s.Agent()); a != nil && a.Host() != "" {
-		as.st.Machines.CordonUnkilled(a.Host(), s.TaskID())
-	}
+	as.cordonUnkilled(o)
 	return true
+}
+
+// cordonUnkilled cordons the machine of an orphan whose processes can't be ended.
+func (as *Attempts) cordonUnkilled(o orphans.Orphan) {
+	if o.Host != "" {
+		as.st.Machines.CordonUnkilled(o.Host, o.TaskID)
+	}
 }
 
 // keepUnseen keeps an attempt as an orphan until its lease is over, because the cluster has reported its end, but its

@@ -102,10 +102,10 @@ func (s *Set) CordonFlapping(machine string, times int, ends time.Time) (changed
 	return true
 }
 
-// CordonUnkilled marks a machine because processes of a task there can't be ended, until it is uncordoned. It does
-// nothing if the machine is cordoned.
+// CordonUnkilled marks a machine because processes of a task there can't be ended, until it is uncordoned. A mark that
+// would end by itself is replaced; any other stays as it is.
 func (s *Set) CordonUnkilled(machine, task string) {
-	if s.marks[machine] == nil {
+	if kept := s.marks[machine]; kept == nil || !s.endOf(kept).IsZero() {
 		s.Cordon(machine, "", "cordoned by the server: processes of task "+task+" can't be ended", time.Time{})
 	}
 }

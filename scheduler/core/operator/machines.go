@@ -17,6 +17,11 @@ func (op *Operator) Cordon(r CordonRequested) (machine string, refused *problem.
 		return "", refused
 	}
 	was, cordoned := op.st.Machines.Get(machine)
+	if !r.Until.IsZero() && op.st.InTerm(r.Until).Before(was.Deadline) {
+		return "", problem.Errorf(problem.Conflict, "drain_would_end",
+			"machine %q is drained with a deadline at %s, and the end of its cordon ends the drain: set until to a later time, or drain it again with another deadline",
+			machine, op.st.Shown(was.Deadline).UTC().Format(time.RFC3339))
+	}
 	if op.st.Machines.Cordon(machine, r.Actor.Name, r.Reason, r.Until) {
 		now, _ := op.st.Machines.Get(machine)
 		op.audit.Cordon(r.Actor, machine, was, cordoned, now)
@@ -27,6 +32,10 @@ func (op *Operator) Cordon(r CordonRequested) (machine string, refused *problem.
 // cordonable returns the machine that a request to cordon names.
 func (op *Operator) cordonable(r CordonRequested) (machine string, refused *problem.Error) {
 	machine, refused = op.machineOf(r.Machine)
+	if m, _ := op.st.Machines.Get(machine); refused == nil && !m.Dead.IsZero() && !r.Until.IsZero() {
+		return "", problem.Errorf(problem.Conflict, "machine_dead",
+			"machine %q was declared dead, so it stays cordoned until it is uncordoned: leave out until", machine)
+	}
 	switch {
 	case refused == nil || refused.Kind != problem.NotFound:
 		return machine, refused
@@ -94,6 +103,9 @@ func (op *Operator) refuseIfAlive(machine string) *problem.Error {
 		moments := []time.Time{heard, op.st.Agents.Get(id).HeardAt()}
 		for _, x := range op.st.Executors.On(id) {
 			moments = append(moments, x.HeardAt()) // heartbeats and updates; reports decide nothing (rule X13)
+		}
+		for ref := range op.st.Executions.On(id) { // a task with its own executor is heard by its requests for leases
+			moments = append(moments, op.st.Leases.AskedAt(ref.Shard().TaskID()))
 		}
 		heard = slices.MaxFunc(moments, time.Time.Compare)
 	}
