@@ -120,8 +120,8 @@ var schedulerFamilies = []family[stats.Stats]{
 	counter("commits_failed", "commits that failed, or whose outcome is unknown: each ended its leader's term",
 		func(s *stats.Stats) int64 { return s.CommitsFailed }),
 
-	gauge("notifications_pending", "messages that were not sent yet, refused ones included: "+
-		"at most one for each job, about its failed runs or because it is blocked, and one for operators (`--notify-file`)",
+	gauge("notifications_pending", "messages that were not sent yet, refused ones included: at most one "+
+		"for each job, about its failed runs or because it is blocked, and one for operators (`--notify-file`)",
 		func(s *stats.Stats) int { return s.NotificationsPending }),
 	counter("notifications_sent", "messages that were sent, to the people of jobs and to operators",
 		func(s *stats.Stats) int64 { return s.NotificationsSent }),
