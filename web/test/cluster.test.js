@@ -84,7 +84,7 @@ scene('a machine is cordoned with a reason, is listed with it, and is used again
   assert.equal(await machines.count(), 0)
 })
 
-scene('a machine drains, and shows which tasks are left', server, async ({ open }) => {
+scene('a machine drains, shows which tasks are left, and gets another deadline', server, async ({ open, server: s }) => {
   const page = await open('/cluster')
   const agent = page.getByRole('region', { name: 'Agents' }).getByRole('row').nth(1)
   await agent.getByRole('link').first().click()
@@ -101,8 +101,49 @@ scene('a machine drains, and shows which tasks are left', server, async ({ open 
   const machines = page.getByRole('region', { name: 'Cordoned machines' })
   await machines.getByText(/it runs, and may finish until/).first().waitFor()
   await accessible(page)
+  const drain = async () => (await s.api('GET', '/api/cluster')).machines[0].cordon.drain
+  const { deadline } = await drain()
+  const change = async (/** @type {() => Promise<unknown>} */ fill) => {
+    await machines.getByRole('button', { name: 'Change drain', exact: true }).click()
+    assert.equal(await dialog.getByLabel('Reason').inputValue(), 'kernel update')
+    await fill()
+    await accessible(page)
+    await dialog.getByRole('button', { name: 'Change drain', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await change(async () => {})
+  const kept = (await drain()).deadline
+  assert.ok(Math.abs(Date.parse(kept) - Date.parse(deadline)) < 5000, `${deadline} became ${kept}`)
+  await change(() => dialog.getByLabel('Deadline').selectOption({ label: 'none' }))
+  assert.equal((await drain()).deadline, null)
   await machines.getByRole('button', { name: 'Uncordon', exact: true }).click()
   await agent.getByText('Registered').waitFor()
+})
+
+// Its agent is unknown to the page only.
+scene('a cordoned machine whose agent is not known any more can be drained and declared dead', server, async ({ open, server: s }) => {
+  const [{ hostname }] = (await s.api('GET', '/api/cluster')).agents
+  await s.api('POST', `/api/agent/${encodeURIComponent(hostname)}/cordon`, { reason: 'its disk fails' })
+  const page = await open('/')
+  page.problems.expect(/^answer: 409 POST \/api\/agent\/.*\/dead/)
+  await page.route('**/api/cluster?*', async (route) => {
+    const cluster = await (await route.fetch()).json()
+    const machines = cluster.machines.map((/** @type {object} */ m) => ({ ...m, agents: [] }))
+    await route.fulfill({ json: { ...cluster, agents: [], machines } })
+  })
+  await page.goto('/cluster')
+  const machines = page.getByRole('region', { name: 'Cordoned machines' })
+  await machines.getByText('not seen').waitFor()
+  await machines.getByRole('button', { name: 'Declare dead' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Declare dead' }).click()
+  await dialog.getByRole('alert').getByText('was heard').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await machines.getByRole('button', { name: 'Drain', exact: true }).click()
+  await dialog.getByRole('button', { name: 'Drain', exact: true }).click()
+  await machines.getByText(/its disk fails; draining, 2 left/).first().waitFor()
+  await machines.getByRole('button', { name: 'Uncordon', exact: true }).click()
+  await page.getByText('It is used again.').waitFor()
 })
 
 scene('a machine heard from a moment ago is declared dead only after a second confirmation', server, async ({ open, server: s }) => {

@@ -2,7 +2,7 @@ import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { causeOf, inWords, messageOf, noteOf, notesOf, reasonOf, shortReasonOf, startCauseOf, taskToForget, waitOf } from '../../static/js/lib/reasons.js'
+import { causeOf, inWords, messageOf, noteOf, notesOf, orphanOf, reasonOf, shortReasonOf, startCauseOf, waitOf } from '../../static/js/lib/reasons.js'
 import { chinese } from '../../static/js/lib/reasonwords.js'
 import { language } from '../../static/js/lib/store.js'
 
@@ -68,10 +68,10 @@ test('notes are said in the language of the console', () => {
   language.set('en')
 })
 
-test('taskToForget returns the task that the arguments of the code name', () => {
+test('orphanOf returns the task and the agent that the arguments of the code name', () => {
   const orphan = { code: 'orphan_may_run', args: { task: 'TASK', agent: 'AGENT' } }
-  for (const [reasonCode, reasonArgs, task] of /** @type {[string | undefined, any, string | undefined][]} */ ([
-    ['orphan_may_run', orphan.args, 'TASK'], ['exclusive_unreachable', orphan.args, 'TASK'], ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, 'TASK'],
+  for (const [reasonCode, reasonArgs, want] of /** @type {[string | undefined, any, object | undefined][]} */ ([
+    ['orphan_may_run', orphan.args, orphan.args], ['exclusive_unreachable', orphan.args, orphan.args], ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, orphan.args],
     ['job_disabled', undefined, undefined], [undefined, undefined, undefined], ['text', undefined, undefined], ['lost_too_often', { task: 'TASK' }, undefined],
-  ])) assert.equal(taskToForget({ reasonCode, reasonArgs }), task, reasonCode)
+  ])) assert.deepEqual(orphanOf({ reasonCode, reasonArgs }), want, reasonCode)
 })

@@ -79,20 +79,20 @@ function fill(templates, code, args = {}) {
 }
 
 /**
- * taskToForget returns the task that may still run according to a reason to wait; undefined for other reasons. An operator who knows
- * that the task has ended can confirm that.
+ * orphanOf returns the task that may still run according to a reason to wait, and its agent; undefined for other reasons. An operator
+ * who knows that the task has ended, or that the agent's machine is off, can confirm that.
  * @param {{reasonCode?: string, reasonArgs?: Args}} why
- * @returns {string | undefined}
+ * @returns {{task: string, agent: string} | undefined}
  */
-export const taskToForget = ({ reasonCode, reasonArgs }) => orphanIn(reasonCode, reasonArgs)
+export const orphanOf = ({ reasonCode, reasonArgs }) => orphanIn(reasonCode, reasonArgs)
 
 /**
  * @param {string} [code]
  * @param {Args} [args]
- * @returns {string | undefined}
+ * @returns {{task: string, agent: string} | undefined}
  */
 function orphanIn(code, args = {}) {
-  if (code?.startsWith('orphan_') || code === 'exclusive_unreachable') return /** @type {string} */ (args.task)
+  if (code?.startsWith('orphan_') || code === 'exclusive_unreachable') return /** @type {any} */ (args)
   for (const value of Object.values(args)) {
     const found = typeof value === 'string' ? undefined : orphanIn(value.code, value.args)
     if (found) return found

@@ -32,7 +32,7 @@ export function Explain({ explain: e, app, jobZone }) {
   return html`<section class="box" style=${{ minHeight: '88px' }}><h2>${t('title')}</h2><ul class="explain">
     ${describedStates.includes(e.state) && html`<li><${State} of=${e.state} /><div>${t(/** @type {any} */ (e.state))}</div></li>`}
     ${waiting.map((of) => html`<${Group} key=${`w${of[0].executionId}${of[0].reason}`} state="WAITING" of=${of}><${Reason} of=${of[0]} app=${app} /></${Group}>`)}
-    ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}${of[0].reason ?? ''}`} state=${of[0].state} of=${of}>${of[0].reason && html`<div>${reasonOf(of[0])}</div>`}<${Progress} of=${of} /></${Group}>`)}
+    ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}${of[0].reason ?? ''}`} state=${of[0].state} of=${of}>${of[0].reason && html`<${Reason} of=${of[0]} app=${app} />`}<${Progress} of=${of} /></${Group}>`)}
     ${ended.map((of) => html`<${Group} key=${`e${of[0].executionId}${of[0].state}${of[0].reason}`} state=${of[0].state} of=${of}><pre class="cause">${reasonOf(of[0])}</pre></${Group}>`)}
     ${!waiting.length && !running.length && !describedStates.includes(e.state) && html`<li class="muted">${t('quiet')}</li>`}
     ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} jobZone=${jobZone} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${reasonOf(failed)}</pre></div></li>`}
