@@ -45,7 +45,7 @@ type Process struct {
 
 	client  *Client
 	id      uint64
-	leased  bool
+	givesUp bool // Spec.GiveUp
 	started chan error
 	done    chan struct{}
 	exit    Exit
@@ -188,7 +188,7 @@ func (c *Client) Lost() <-chan struct{} { return c.lost }
 // holds its end of a pipe.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	defer closeAll(files)
-	p := &Process{client: c, leased: spec.Until > 0, started: make(chan error, 1), done: make(chan struct{})}
+	p := &Process{client: c, givesUp: spec.GiveUp, started: make(chan error, 1), done: make(chan struct{})}
 	c.mu.Lock()
 	if c.processes == nil {
 		c.mu.Unlock()
@@ -225,11 +225,9 @@ func (e *StartError) Unwrap() error { return e.Errno }
 
 // Kill sends SIGTERM to the process group and, after grace, SIGKILL to all remaining processes of the task. Without
 // grace it sends SIGKILL at once. It does not wait for the end of the processes. A later call can only shorten the
-// grace. If a process with a lease has not ended a minute after SIGKILL, the client gives it up: see Exit.Unkilled.
+// grace. A process with Spec.GiveUp is given up if it has not ended a minute after SIGKILL: see Exit.Unkilled.
 func (p *Process) Kill(grace time.Duration) error {
-	if p.leased {
-		p.client.giveUpAfter(p, grace+p.client.patience)
-	}
+	p.client.giveUpAfter(p, grace+p.client.patience)
 	return p.client.send(request{ID: p.id, Grace: grace})
 }
 
@@ -243,13 +241,14 @@ const (
 	lastWait = 10 * time.Second
 )
 
-// giveUpAfter makes the client begin to give up a process after some time, unless it does so earlier.
+// giveUpAfter makes the client begin to give up a process after some time, unless it does so earlier. It does nothing
+// without Spec.GiveUp.
 func (c *Client) giveUpAfter(p *Process, after time.Duration) {
 	at := time.Now().Add(after)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.processes[p.id] != p:
+	case c.processes[p.id] != p || !p.givesUp:
 	case p.giveUp == nil:
 		p.giveUpAt = at
 		p.giveUp = time.AfterFunc(after, func() {
@@ -349,6 +348,8 @@ func (c *Client) read() {
 		case e.Exit != nil:
 			p.exit = *e.Exit
 			close(p.done)
+		case e.Left:
+			c.giveUpAfter(p, c.patience)
 		default:
 			p.PID, p.Started = e.PID, e.At
 			p.started <- nil

@@ -49,8 +49,9 @@
 // second kill changes nothing. If both come late, because the machine was suspended, the grace is shorter by what has
 // passed since the end of the lease.
 //
-// The kernel can't end a process that waits for a dead disk. If a process with a lease has not ended a minute after
-// SIGKILL, the executor gives it up ([Exit.Unkilled]), so that the scheduler learns why no further attempt may begin.
+// The kernel can't end a process that waits for a dead disk. If an exclusive task has not ended a minute after SIGKILL,
+// the executor gives it up ([Exit.Unkilled]), so that the scheduler learns why no further attempt may begin. In a pod
+// it goes on waiting, because there the kubelet reports the end, once all processes of the container have ended.
 //
 // A signal must not hit a process that has got the pid of an ended one. A child keeps its pid until it is reaped, so
 // signals and reaping exclude each other (server.mu). That holds for orphans, too: they are children of this process.
@@ -90,6 +91,8 @@ type Spec struct {
 	// supervisor then kills the process, with LeaseGrace, unless the executor has renewed the lease (Process.Renew).
 	Until      time.Duration
 	LeaseGrace time.Duration
+	// GiveUp makes the client give up the process if it can't be killed (Exit.Unkilled).
+	GiveUp bool
 	// As is the user that the process runs as; nil means the supervisor's. Any other user requires a supervisor
 	// that runs as root.
 	As *isolation.Account
@@ -105,7 +108,7 @@ type Exit struct {
 	Killed bool
 	// LeaseOver means that the supervisor has killed the process because its lease was over.
 	LeaseOver bool
-	// Unkilled means that the process had a lease, and that it or one of its descendants had not ended a minute after
+	// Unkilled means that the process, which has Spec.GiveUp, or one of its descendants had not ended a minute after
 	// SIGKILL, for instance because it waits for a dead disk. It may end later, which is not reported. Nothing else
 	// is known of the end then.
 	Unkilled bool
@@ -138,4 +141,5 @@ type event struct {
 	Errno int       // belongs to Op
 	Exit  *Exit     // set when the process and all of its descendants have ended
 	At    time.Time // when the process started
+	Left  bool      // set when the main process has ended by itself, and others are left that are being killed
 }

@@ -65,6 +65,12 @@ func (s *server) reapEnded() {
 		return
 	}
 	s.reportEnded()
+	for p := range s.ending {
+		if !p.killed && !p.toldLeft {
+			p.toldLeft = true
+			s.send(event{ID: p.id, Left: true})
+		}
+	}
 	if len(s.ending) > 0 {
 		select {
 		case s.toSweep <- struct{}{}:

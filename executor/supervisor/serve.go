@@ -140,6 +140,8 @@ type process struct {
 	killAt time.Time
 	timer  *time.Timer
 	exit   Exit
+	// toldLeft is set when the executor was told that processes are left after the main process.
+	toldLeft bool
 	// until is the end of the task's lease by CLOCK_BOOTTIME, 0 if it needs none.
 	until, leaseGrace time.Duration
 	leaseOver         bool // the task was killed because its lease was over

@@ -11,13 +11,15 @@ import (
 func TestAProcessThatCannotBeKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		lease      time.Duration // Spec.Until
-		ends       bool          // it ends after the second SIGKILL
+		givesUp    bool // Spec.GiveUp
+		leaves     bool // it ends by itself, and leaves others that can't be killed
+		ends       bool // it ends after the second SIGKILL
 		isUnkilled bool
 	}{
-		"with a lease":                 {lease: time.Hour, isUnkilled: true},
-		"with a lease, it ends late":   {lease: time.Hour, ends: true},
-		"without a lease, it is known": {ends: true},
+		"it never ends":         {givesUp: true, isUnkilled: true},
+		"one of others is left": {givesUp: true, leaves: true, isUnkilled: true},
+		"it ends late":          {givesUp: true, ends: true},
+		"it is waited for":      {ends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -30,24 +32,25 @@ func TestAProcessThatCannotBeKilled(t *testing.T) {
 				client.lastWait = time.Millisecond
 			}
 			client.reader.Go(client.read)
-			client.reader.Go(func() { pretend(ends[0], c.ends) })
+			client.reader.Go(func() { pretend(ends[0], c.ends, c.leaves) })
 			t.Cleanup(func() {
 				closeAll(ends[1:])
 				_ = client.Close()
 			})
-			process, err := client.Start(Spec{Until: c.lease})
+			process, err := client.Start(Spec{GiveUp: c.givesUp})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := process.Kill(time.Hour); err != nil {
-				t.Fatal(err)
+			if !c.leaves {
+				for _, grace := range []time.Duration{time.Hour, 0} { // the shorter grace counts
+					if err := process.Kill(grace); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
-			if err := process.Kill(0); err != nil { // the shorter grace counts
-				t.Fatal(err)
-			}
-			if c.lease == 0 {
+			if !c.givesUp {
 				if process.giveUp != nil {
-					t.Error("a process without a lease is given up")
+					t.Error("it is given up")
 				}
 				_ = process.Kill(0)
 			}
@@ -61,8 +64,9 @@ func TestAProcessThatCannotBeKilled(t *testing.T) {
 	}
 }
 
-// pretend answers the requests of a client. If ends is set, a process ends at its second SIGKILL.
-func pretend(socket *os.File, ends bool) {
+// pretend answers the requests of a client. If ends is set, a process ends at its second SIGKILL. If leaves is set, its
+// main process ends by itself and leaves others.
+func pretend(socket *os.File, ends, leaves bool) {
 	defer func() { _ = socket.Close() }()
 	decoder, encoder := gob.NewDecoder(socket), gob.NewEncoder(socket)
 	kills := 0
@@ -74,6 +78,9 @@ func pretend(socket *os.File, ends bool) {
 		switch {
 		case r.Start != nil:
 			_ = encoder.Encode(event{ID: r.ID, PID: 4711, At: time.Now()})
+			if leaves {
+				_ = encoder.Encode(event{ID: r.ID, Left: true})
+			}
 		case r.Grace == 0:
 			if kills++; kills == 2 && ends {
 				_ = encoder.Encode(event{ID: r.ID, Exit: &Exit{Killed: true, At: time.Now()}})

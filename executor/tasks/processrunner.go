@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/workdir"
 )
 
 // processRunner executes a shard's runs by processes. A process that sends a hello is resident: it stays, and gets
@@ -233,10 +234,11 @@ func (r *processRunner) finish(result daemon.Result) {
 // process is expected.
 func (r *processRunner) exited(p *process, exit processExit, ok bool) {
 	r.endedWithLease(exit)
+	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), isFailure(exit, ok) || p.timedOut)
 	if exit.Unkilled {
 		r.kill(0, "its processes can't be killed") // no other process may be started beside them
+		keep = workdir.Keep{}                      // its working folder stays where it is
 	}
-	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), isFailure(exit, ok) || p.timedOut)
 	p.release(keep)
 	resident := r.resident
 	r.process, r.resident = nil, false

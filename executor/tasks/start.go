@@ -129,6 +129,7 @@ func (t *task) startInFolders(places launch.Places, p *process, spec wire.Task) 
 	start := supervisor.Spec{
 		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: places.Start,
 		Processes: t.host.Processes, As: t.host.As, Until: t.leaseEnd(), LeaseGrace: t.grace(),
+		GiveUp: spec.Lease != nil && t.host.Container == nil,
 	}
 	files, stopCapture, err := t.host.Outputs.Streams(t.number, &start)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/workdir"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -58,6 +59,9 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 		c.killTimer.Stop()
 	}
 	keep := t.keepOf(spec, t.number, isFailure(exit, ok) || c.failure != "" || c.timedOut)
+	if exit.Unkilled {
+		keep = workdir.Keep{} // its working folder stays where it is
+	}
 	t.releases = append(t.releases, func() { process.release(keep) })
 	c.kept = t.keptText(keep)
 	if !ok {

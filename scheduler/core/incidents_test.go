@@ -285,6 +285,23 @@ func TestN4AMachineThatFlaps(t *testing.T) {
 	}
 }
 
+// TestN4ADrainOfAMachineThatFlaps checks that a drain that keeps the reason and the end of the server's cordon is not
+// replaced by the next cordon for flapping.
+func TestN4ADrainOfAMachineThatFlaps(t *testing.T) {
+	t.Parallel()
+	b := beatingWithOperators(t, 3, func(*jobs.Config) {})
+	b.core.machines.CordonFlapping("S1", 3, b.now.Add(10*time.Minute))
+	was, _ := b.core.machines.Get("S1")
+	b.step(Request{Token: 1, Event: operator.DrainRequested{
+		CordonRequested: operator.CordonRequested{Machine: "S1", Reason: was.Reason, Until: was.Until}}})
+	if b.core.machines.CordonFlapping("S1", 4, b.now.Add(20*time.Minute)) {
+		t.Error("the cordon for flapping replaces the drain")
+	}
+	if m, _ := b.core.machines.Get("S1"); m.Draining.IsZero() || !m.Until.Equal(was.Until) {
+		t.Errorf("the drain became %+v", m)
+	}
+}
+
 // TestN3ADrainedMachine checks that the end of a drain is reported once, also across a restart, and that the overview
 // shows the cordoned machine.
 func TestN3ADrainedMachine(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -384,6 +383,9 @@ func TestK5AMachineWithProcessesThatCantBeEndedStaysCordoned(t *testing.T) {
 			s.step(Request{Token: 3, Event: operator.CordonRequested{Machine: "S1", Reason: "a disk",
 				Until: s.now.Add(time.Hour)}})
 		},
+		"the cordon of a machine that flaps ends": func(s *stage, _ cluster.TaskLaunch) {
+			s.core.machines.CordonFlapping("S1", 3, s.now.Add(10*time.Minute))
+		},
 		"the attempt was given up, and can't be taken back": func(s *stage, l cluster.TaskLaunch) {
 			s.reportUnreachable(l)
 			s.runFor(20 * time.Second)
@@ -414,19 +416,24 @@ func TestM2AMachineWhosePodsAskForLeasesIsAlive(t *testing.T) {
 	t.Parallel()
 	s, n := newStageOfTaskExecutors(t), leaseNumber(0)
 	l := s.runJobOn("S1", exclusive)
+	declare := func(when, want string) {
+		t.Helper()
+		code := ""
+		if err := s.step(Request{Token: 3, Event: operator.DeadRequested{Machine: "S1"}}).Replies[0].Err; err != nil {
+			code = err.Code
+		}
+		if code != want {
+			t.Errorf("%s, the answer is %q, want %q", when, code, want)
+		}
+	}
 	for range 12 {
 		n.request(s, l)
 		s.reportUnreachable(l)
 		s.runFor(10 * time.Second)
 	}
-	declare := func() *problem.Error {
-		return s.step(Request{Token: 3, Event: operator.DeadRequested{Machine: "S1"}}).Replies[0].Err
-	}
-	if err := declare(); err == nil || err.Code != "machine_heard" {
-		t.Errorf("while its pods ask for leases, the answer is %v", err)
-	}
+	declare("while its pods ask for leases", "machine_heard")
+	s.restart()
+	declare("after a change of the leader", "machine_unheard")
 	s.runFor(time.Minute)
-	if err := declare(); err != nil {
-		t.Errorf("after a minute of silence, the answer is %v", err)
-	}
+	declare("after a minute of silence", "")
 }

@@ -146,6 +146,10 @@ func (as *Attempts) askAboutUnreachable(lastSweep time.Time) {
 // task's next update may be on its way.
 const stagedSweeps = 6
 
+// unkilledReport is how long after the grace of a kill an executor reports, at the latest, that the processes of an
+// exclusive task can't be killed (rule K5).
+const unkilledReport = 75 * time.Second
+
 // endUnresponsiveExecutor closes an executor that does not answer a kill (rule K3), because it was stopped or hangs.
 // Its agent then ends it with all its tasks. Those that were not to be killed are lost, as with any other end of an
 // executor.
@@ -154,6 +158,8 @@ const stagedSweeps = 6
 // because this process may have stood still meanwhile. They do not count while the agent is away, because no answer
 // could arrive. A task that the executor has not received yet counts like any other, because an agent that has not
 // handed it over answers the kill itself.
+//
+// The executor of an exclusive task gets at least unkilledReport.
 func (as *Attempts) endUnresponsiveExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
 	x := as.st.Executors.Get(s.Executor())
@@ -163,7 +169,11 @@ func (as *Attempts) endUnresponsiveExecutor(ref executions.TaskRef) {
 	if x == nil || x.Unresponsive() || x.Pending() > 0 || !canAnswer {
 		return
 	}
-	if !as.st.Executors.CountUnansweredKill(x, as.nextSweep, as.st.Executions.TaskGrace(ref)) {
+	grace := as.st.Executions.TaskGrace(ref)
+	if s.Lease() > 0 {
+		grace += max(unkilledReport-as.st.Opt.KillAnswer, 0)
+	}
+	if !as.st.Executors.CountUnansweredKill(x, as.nextSweep, grace) {
 		return
 	}
 	as.st.Executors.Close(x)

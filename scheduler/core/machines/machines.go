@@ -117,6 +117,7 @@ const MaxDeadline = 30 * 24 * time.Hour
 // tasks are stopped, counted from now; 0 for never. A drain that goes on gets the new deadline.
 func (s *Set) Drain(machine string, after time.Duration) {
 	m := *s.marks[machine]
+	m.Flapping, m.Ends = 0, time.Time{} // it is an operator's from now on, and ends by Until only
 	if m.Draining.IsZero() {
 		m.Draining = s.shared.Now()
 	}

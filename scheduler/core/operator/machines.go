@@ -105,7 +105,9 @@ func (op *Operator) refuseIfAlive(machine string) *problem.Error {
 			moments = append(moments, x.HeardAt()) // heartbeats and updates; reports decide nothing (rule X13)
 		}
 		for ref := range op.st.Executions.On(id) { // a task with its own executor is heard by its requests for leases
-			moments = append(moments, op.st.Leases.AskedAt(ref.Shard().TaskID()))
+			if at := op.st.Leases.AskedAt(ref.Shard().TaskID()); at.After(op.st.Subscription.Began()) {
+				moments = append(moments, at)
+			}
 		}
 		heard = slices.MaxFunc(moments, time.Time.Compare)
 	}

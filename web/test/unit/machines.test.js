@@ -28,7 +28,7 @@ test('a drain that is sent with the preset fields changes nothing', () => {
     [cordonWith({ drain: drainUntil(null) }), {}],
     [cordonWith({ drain: drainUntil('2026-05-01T13:00:00Z') }), { deadlineSeconds: 3600 }],
     [cordonWith({ drain: drainUntil('2026-05-01T11:00:00Z') }), { deadlineSeconds: 1 }],
-    [cordonWith({ until: '2026-05-02T12:00:00Z' }), { until: '2026-05-02T12:00:00Z' }],
+    [cordonWith({ until: '2026-05-02T12:00:00Z', drain: drainUntil(null) }), { until: '2026-05-02T12:00:00Z' }],
     [
       cordonWith({ until: '2026-05-02T12:00:00Z', drain: drainUntil('2026-05-01T13:00:00Z') }),
       { until: '2026-05-02T12:00:00Z', deadlineSeconds: 3600 },
@@ -37,6 +37,11 @@ test('a drain that is sent with the preset fields changes nothing', () => {
     const { body } = cordonRequest('node-1', true, cordonForm(cordon), cordon, now)
     assert.deepEqual(body, { reason: 'its disk fails', ...want })
   }
+})
+
+test('a new drain does not end with the cordon of before', () => {
+  const cordon = cordonWith({ until: '2026-05-01T12:10:00Z' })
+  assert.deepEqual(cordonRequest('node-1', true, cordonForm(cordon), cordon, now).body, { reason: 'its disk fails' })
 })
 
 test('fields that are chosen replace those of the cordon', () => {

@@ -70,8 +70,10 @@ test('notes are said in the language of the console', () => {
 
 test('orphanOf returns the task and the agent that the arguments of the code name', () => {
   const orphan = { code: 'orphan_may_run', args: { task: 'TASK', agent: 'AGENT' } }
+  const waits = { ...orphan.args, stuck: false }
   for (const [reasonCode, reasonArgs, want] of /** @type {[string | undefined, any, object | undefined][]} */ ([
-    ['orphan_may_run', orphan.args, orphan.args], ['exclusive_unreachable', orphan.args, orphan.args], ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, orphan.args],
+    ['orphan_may_run', orphan.args, waits], ['exclusive_unreachable', orphan.args, waits], ['orphan_unkilled', orphan.args, { ...waits, stuck: true }],
+    ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, waits],
     ['job_disabled', undefined, undefined], [undefined, undefined, undefined], ['text', undefined, undefined], ['lost_too_often', { task: 'TASK' }, undefined],
   ])) assert.deepEqual(orphanOf({ reasonCode, reasonArgs }), want, reasonCode)
 })

@@ -30,12 +30,13 @@ export function machineActs(cordon) {
  */
 
 /**
- * cordonForm presets the fields with the machine's present cordon.
+ * cordonForm presets the fields with the machine's present cordon. The end of a cordon is kept only while the machine drains: otherwise
+ * it would end the new drain, possibly within minutes if the server has cordoned the machine because it flaps.
  * @param {Cordon | undefined} cordon
  * @returns {CordonForm}
  */
 export const cordonForm = (cordon) => ({
-  reason: cordon?.reason ?? '', until: cordon?.until ? 'kept' : 0, deadline: cordon?.drain?.deadline ? 'kept' : 0,
+  reason: cordon?.reason ?? '', until: cordon?.drain && cordon.until ? 'kept' : 0, deadline: cordon?.drain?.deadline ? 'kept' : 0,
 })
 
 /**

@@ -80,19 +80,23 @@ function fill(templates, code, args = {}) {
 
 /**
  * orphanOf returns the task that may still run according to a reason to wait, and its agent; undefined for other reasons. An operator
- * who knows that the task has ended, or that the agent's machine is off, can confirm that.
+ * who knows that the task has ended, or that the agent's machine is off, can confirm that. stuck means that the agent is there, but can't
+ * end the task's processes.
  * @param {{reasonCode?: string, reasonArgs?: Args}} why
- * @returns {{task: string, agent: string} | undefined}
+ * @returns {{task: string, agent: string, stuck: boolean} | undefined}
  */
 export const orphanOf = ({ reasonCode, reasonArgs }) => orphanIn(reasonCode, reasonArgs)
 
 /**
  * @param {string} [code]
  * @param {Args} [args]
- * @returns {{task: string, agent: string} | undefined}
+ * @returns {{task: string, agent: string, stuck: boolean} | undefined}
  */
 function orphanIn(code, args = {}) {
-  if (code?.startsWith('orphan_') || code === 'exclusive_unreachable') return /** @type {any} */ (args)
+  if (code?.startsWith('orphan_') || code === 'exclusive_unreachable') {
+    const { task, agent } = /** @type {any} */ (args)
+    return { task, agent, stuck: code === 'orphan_unkilled' }
+  }
   for (const value of Object.values(args)) {
     const found = typeof value === 'string' ? undefined : orphanIn(value.code, value.args)
     if (found) return found
