@@ -437,3 +437,32 @@ func TestM2AMachineWhosePodsAskForLeasesIsAlive(t *testing.T) {
 	s.runFor(time.Minute)
 	declare("after a minute of silence", "")
 }
+
+// TestK3AnExclusiveTaskHasTimeToReportThatItCantBeEnded checks that an executor is not shut down, even with --local,
+// before it has reported that the processes of an exclusive task can't be killed.
+func TestK3AnExclusiveTaskHasTimeToReportThatItCantBeEnded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change      func(*jobs.Config)
+		early, late time.Duration // it is not shut down before early after the kill, but before late
+	}{
+		"exclusive": {exclusive, 80 * time.Second, 90 * time.Second},
+		"any other": {func(j *jobs.Config) { exclusive(j); j.Exclusive = false }, 5 * time.Second, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.opt.KillAnswer = 5 * time.Second
+			s.restart()
+			l := s.runJobOn("S1", test.change)
+			isClosing := func() bool { return s.core.executors.Get(l.Executor.ID).IsClosing() }
+			s.step(Request{Token: 3, Event: operator.KillRequested{TaskID: l.TaskID}})
+			if s.runFor(test.early); isClosing() {
+				t.Errorf("shut down within %s", test.early)
+			}
+			if s.runFor(test.late - test.early); !isClosing() {
+				t.Errorf("not shut down after %s", test.late)
+			}
+		})
+	}
+}
