@@ -64,7 +64,7 @@ func (c *checker) periodic() {
 	c.checkStaged()
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
-		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
+		if j.cfg == nil || j.schedule == nil || j.off || !j.stored || w.now-j.documented < 15*time.Second {
 			continue
 		}
 		next := j.schedule.Next(latest(c.cursor, j.since))

@@ -143,15 +143,17 @@ func (e *execRecord) eachShard(do func(shardRecord)) {
 
 // jobMirror is a job according to its committed document, disabled mark and state.
 type jobMirror struct {
-	cfg       *jobs.Config
-	schedule  *cron.Schedule
-	since     time.Time
-	off       bool
-	paused    bool
-	stored    bool // its state is stored
-	checkedTo time.Time
-	lastOpen  time.Duration // when it last had an open execution
-	open      map[string]bool
+	cfg      *jobs.Config
+	schedule *cron.Schedule
+	since    time.Time
+	off      bool
+	paused   bool
+	stored   bool // its state is stored
+	// documented is when its document last changed. The leader stores since in a commit of its own soon after.
+	documented time.Duration
+	checkedTo  time.Time
+	lastOpen   time.Duration // when it last had an open execution
+	open       map[string]bool
 }
 
 func (c *checker) job(name string) *jobMirror {
@@ -293,9 +295,11 @@ func (c *checker) apply(wr *registry.Write) {
 		}
 	case dir == pathJobs && wr.Delete:
 		c.job(name).setDocument(nil, c.w.opt.Zone)
+		c.job(name).documented = c.w.now
 	case dir == pathJobs:
 		if cfg, _, err := jobs.Schema.Decode(wr.Value, jobs.Default()); readable(err) {
 			c.job(name).setDocument(&cfg, c.w.opt.Zone)
+			c.job(name).documented = c.w.now
 		}
 	case dir == pathJobState && wr.Delete:
 		c.job(name).stored = false
