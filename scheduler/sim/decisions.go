@@ -196,6 +196,7 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 			v.failures = append(v.failures, e.ExecutorID)
 			return
 		}
+		delete(v.back, e.AgentID)
 		// The offers of a lost agent are void.
 		maps.DeleteFunc(v.held, func(_ string, o heldOffer) bool { return o.agent == e.AgentID })
 	}
