@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 )
 
 // Client is the executor's connection to a supervisor. Any goroutine may call its methods.
@@ -232,10 +233,8 @@ func (p *Process) Kill(grace time.Duration) error {
 }
 
 const (
-	// defaultPatience is how long after SIGKILL the client begins to give up a process. It is long, because a process
-	// with much memory ends slowly on a busy machine, and because the loss of a process that is given up must be
-	// confirmed by an operator.
-	defaultPatience = 50 * time.Second
+	// defaultPatience is how long after SIGKILL the client begins to give up a process.
+	defaultPatience = lease.UnkilledAfter - lastWait
 	// lastWait is how long the client then waits after another SIGKILL. If all processes of the machine were frozen
 	// meanwhile, the supervisor has this time to do its work.
 	lastWait = 10 * time.Second

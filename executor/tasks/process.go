@@ -40,7 +40,8 @@ func (p *process) terminate(grace time.Duration) error {
 }
 
 // wait returns when the process has ended and every message that it wrote to its pipe was handled. ok is false if the
-// supervisor was lost first; then nothing is known about the end of the process. After Exit.Unkilled the process runs on.
+// supervisor was lost first; then nothing is known about the end of the process. After Exit.Unkilled the process runs
+// on.
 func (p *process) wait() (_ processExit, ok bool) {
 	exit, ok := p.WaitExit()
 	p.unkilled = exit.Unkilled

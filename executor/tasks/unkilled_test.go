@@ -25,14 +25,15 @@ func TestTheLastUpdateSaysThatProcessesCannotBeKilled(t *testing.T) {
 		conversation conversation
 		state        agent.State
 	}{
-		"killed on request":         {unkilled: true, state: agent.Killed},
-		"it ended":                  {state: agent.Killed},
-		"after its run succeeded":   {unkilled: true, conversation: conversation{hello: true, done: true}, state: agent.Finished},
-		"it closed its pipe before": {unkilled: true, conversation: conversation{hello: true, closed: true}, state: agent.Failed},
+		"killed on request":         {true, conversation{}, agent.Killed},
+		"it ended":                  {false, conversation{}, agent.Killed},
+		"after its run succeeded":   {true, conversation{hello: true, done: true}, agent.Finished},
+		"it closed its pipe before": {true, conversation{hello: true, closed: true}, agent.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := &host{Options: Options{Ledger: agent.NewLedger(), Outputs: silent{}, Log: slog.New(slog.DiscardHandler)}}
+			log := slog.New(slog.DiscardHandler)
+			h := &host{Options: Options{Ledger: agent.NewLedger(), Outputs: silent{}, Log: log}}
 			assigned := agent.Assignment{ID: "a"}
 			h.Ledger.Add(assigned)
 			task := newTask(h, assigned, 1)

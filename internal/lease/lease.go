@@ -16,6 +16,11 @@ const (
 	DefaultSeconds = 60
 )
 
+// UnkilledAfter is how long after SIGKILL an executor reports that processes of an exclusive task can't be killed. It is
+// long, because a process with much memory ends slowly on a busy machine, and an operator must confirm the end of a task
+// that was reported so.
+const UnkilledAfter = time.Minute
+
 // The parts of NextAttempt besides length and grace.
 const (
 	// rateMargin is how much faster the leader's clock may run than the executor's: NTP slews a clock by up to 8.3

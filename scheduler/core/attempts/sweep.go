@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -148,7 +149,7 @@ const stagedSweeps = 6
 
 // unkilledReport is how long after the grace of a kill an executor reports, at the latest, that the processes of an
 // exclusive task can't be killed (rule K5).
-const unkilledReport = 75 * time.Second
+const unkilledReport = lease.UnkilledAfter + 15*time.Second
 
 // endUnresponsiveExecutor closes an executor that does not answer a kill (rule K3), because it was stopped or hangs.
 // Its agent then ends it with all its tasks. Those that were not to be killed are lost, as with any other end of an
