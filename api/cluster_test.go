@@ -67,8 +67,8 @@ func TestCordon(t *testing.T) {
 			`"fields":[{"field":"reason","value":"","message":"is missing: say for the others why the machine is not to be used"},` +
 				`{"field":"force","value":"","message":"must be true or false"},` +
 				`{"field":"deadlineSeconds","value":"","message":"must be a whole number from 1 to 2592000"}]`},
-		{"h/drain", `{"reason":"a","deadlineSeconds":86400,"until":"2026-05-01T13:00:00Z"}`, http.StatusUnprocessableEntity,
-			`{"field":"until","value":"","message":"is before the end of deadlineSeconds, and`},
+		{"h/drain", `{"reason":"a","deadlineSeconds":86400,"until":"2026-05-01T13:00:00Z"}`,
+			http.StatusUnprocessableEntity, `{"field":"until","value":"","message":"is before the end of deadlineSeconds, and`},
 		{"h/drain", `{"reason":"a","deadlineSeconds":60,"until":"2026-05-01T13:00:00Z"}`, http.StatusOK, `"deadline":`},
 		{"h/drain", `{"reason":"a","deadlineSeconds":"x"}`, http.StatusUnprocessableEntity, `{"field":"deadlineSeconds","value":"","message":"must be a whole`},
 		{"h/dead", ``, http.StatusConflict, `machine_heard`},
