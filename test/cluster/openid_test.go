@@ -48,13 +48,15 @@ func TestOpenID(t *testing.T) {
 			}
 			_ = answer.Body.Close()
 		}
-		c.Until("a login begins", func() string {
-			get(c.ServerURL(leader) + "/api/oidc/login")
-			if answer.StatusCode != http.StatusFound {
-				return answer.Status
-			}
-			return ""
-		})
+		for _, n := range []int{follower, leader} { // each server looks the provider up when it starts
+			c.Until("a login begins", func() string {
+				get(c.ServerURL(n) + "/api/oidc/login")
+				if answer.StatusCode != http.StatusFound {
+					return answer.Status
+				}
+				return ""
+			})
+		}
 		kept := answer.Cookies()
 		get(answer.Header.Get("Location"))
 		if !strings.HasPrefix(answer.Header.Get("Location"), callback+"?") {
